@@ -1,0 +1,586 @@
+"""The command ``gec``: one thin function a command, its imports inside, so that --help is quick.
+
+Exit status: 0 clean; 1 findings (``--check``); 2 usage or runtime error, said in one line on
+standard error; 130 after Ctrl-C; 141 when the reader of our output went away. Results go to
+standard output, as UTF-8 whatever the locale, everything else to standard error.
+"""
+
+from __future__ import annotations
+
+import argparse
+import math
+import os
+import sys
+import traceback
+from collections.abc import Callable, Iterator
+from contextlib import suppress
+from typing import IO, TYPE_CHECKING, NoReturn
+
+from gec import __version__
+from gec.errors import ConfigError, GecError, InputError
+
+if TYPE_CHECKING:
+    from gec.corrector import Correction, Corrector
+    from gec.files import Document
+
+OK, FINDINGS, ERROR, INTERRUPTED, CLOSED_PIPE = 0, 1, 2, 130, 141
+
+
+def main(argv: list[str] | None = None) -> int:
+    """Run one command and return its exit status; every error becomes one line."""
+    arguments = sys.argv[1:] if argv is None else argv
+    debug = "--debug" in arguments
+    try:
+        try:
+            args = build_parser().parse_args(arguments)
+            command: Callable[[argparse.Namespace], int | None] = args.run
+            status = command(args) or OK
+        except SystemExit as stop:  # --help and --version
+            status = stop.code if isinstance(stop.code, int) else OK
+        if sys.stdout is not None:
+            sys.stdout.flush()
+        return status
+    except KeyboardInterrupt:
+        _discard_output()
+        return INTERRUPTED
+    except BrokenPipeError:
+        _discard_output()
+        return CLOSED_PIPE
+    except Exception as error:
+        _discard_output()
+        _report(error, debug)
+        return ERROR
+
+
+# -------------------------------------------------------------------------------------- commands
+
+
+def correct(args: argparse.Namespace) -> int:
+    """``gec correct``"""
+    from gec.files import read_document
+
+    _check_correct(args)
+    corrector: Corrector | None = None
+    collected: list[tuple[str, Correction]] = []
+    status = OK
+    for name in args.files:
+        try:
+            document = read_document(name)
+        except GecError as error:
+            _report(error, args.debug)
+            status = ERROR
+            continue
+        corrector = corrector or _load(args)  # once, and a missing bundle ends the command
+        try:
+            parts = _correct_document(corrector, document, args)
+            whole = _join(parts)
+            if args.in_place:
+                _rewrite(document, whole)
+        except Exception as error:
+            _report(error, args.debug)
+            status = ERROR
+            continue
+        if args.format in ("json", "sarif"):
+            collected.append((name, whole))
+        elif not args.in_place:
+            _write(_render(document, parts, whole, args))
+        _print_reports(name, whole, args)
+        if args.check and whole.edits and status == OK:
+            status = FINDINGS
+    if args.format in ("json", "sarif"):
+        from gec.formats import to_json, to_sarif
+
+        _write(to_json(collected) if args.format == "json" else to_sarif(collected))
+    return status
+
+
+def info(args: argparse.Namespace) -> int:
+    """``gec info``"""
+    facts: dict[str, str | int | float] = {"version": __version__}
+    facts |= _load(args).info()
+    if args.format == "json":
+        import json
+
+        _write(json.dumps(facts, ensure_ascii=False, indent=2) + "\n")
+    else:
+        width = max(len(name) for name in facts)
+        _write("".join(f"{name:<{width}}  {value}\n" for name, value in facts.items()))
+    return OK
+
+
+def bench(args: argparse.Namespace) -> int | None:
+    """``gec bench``"""
+    from gec.bench import main
+
+    args.batch_size = args.batch_size or [1]
+    return main(args)
+
+
+def train(args: argparse.Namespace) -> int | None:
+    """``gec train``"""
+    from gec.models.training.train import main
+
+    return main(args)
+
+
+def data_prepare(args: argparse.Namespace) -> int | None:
+    """``gec data prepare``"""
+    from gec.models.training.data import prepare_main
+
+    return prepare_main(args)
+
+
+def data_noise(args: argparse.Namespace) -> int | None:
+    """``gec data noise``"""
+    from gec.models.training.noise import noise_main
+
+    return noise_main(args)
+
+
+def bundle(args: argparse.Namespace) -> int | None:
+    """``gec bundle``"""
+    from gec.models.bundle import export_main
+
+    return export_main(args)
+
+
+# ------------------------------------------------------------------------------- parts of correct
+
+
+def _check_correct(args: argparse.Namespace) -> None:
+    """Refuse options that contradict each other rather than ignore one of them."""
+
+    def refuse(reason: str) -> NoReturn:
+        raise ConfigError(f"{reason} (see 'gec correct --help')")
+
+    if args.in_place:
+        if not args.files or "-" in args.files:
+            refuse("--in-place needs files, not standard input")
+        for option in ("diff", "check", "format"):
+            if getattr(args, option):
+                refuse(f"--in-place and --{option} exclude each other")
+    if args.diff and args.format not in (None, "text"):
+        refuse(f"--diff and --format {args.format} exclude each other")
+    if args.tolerance is not None and args.strategy != "iad":
+        refuse("--tolerance belongs to --strategy iad")
+    if args.beam_size is not None and args.strategy != "beam":
+        refuse("--beam-size belongs to --strategy beam")
+    if args.trace and args.strategy == "beam":
+        refuse("--trace shows greedy and iad decoding, not --strategy beam")
+    args.files = args.files or ["-"]
+    if args.files.count("-") > 1:
+        refuse("standard input (-) can be read only once")
+
+
+def _load(args: argparse.Namespace) -> Corrector:
+    from gec.loading import load
+
+    if args.threads is not None:
+        import torch
+
+        torch.set_num_threads(args.threads)
+    options = vars(args)
+    dictionary = options.get("dictionary")
+    return load(
+        args.model,
+        device=args.device,
+        precision=args.precision,
+        strategy=options.get("strategy") or "iad",
+        tolerance=options.get("tolerance"),
+        beam_size=options.get("beam_size") or 5,
+        min_confidence=options.get("min_confidence") or 0.0,
+        dictionary=_read_dictionary(dictionary) if dictionary else (),
+    )
+
+
+def _read_dictionary(name: str) -> list[str]:
+    """Words never to change: one a line; empty lines and lines that begin with # are skipped."""
+    from gec.files import read_document
+    from gec.formats import split_lines
+
+    words = (line.strip() for line, _ in split_lines(read_document(name).text))
+    return [word for word in words if word and not word.startswith("#")]
+
+
+def _correct_document(
+    corrector: Corrector, document: Document, args: argparse.Namespace
+) -> list[str | Correction]:
+    """The document's pieces in order: one Correction, or with --tokenized one a line."""
+    if not args.tokenized:
+        return list(corrector.correct_many([document.text], batch_size=args.batch_size))
+    from gec.formats import split_lines
+
+    lines = split_lines(document.text)
+    sentences = (line for line, _ in lines if line.strip())
+    corrections = corrector.correct_tokenized(sentences, batch_size=args.batch_size)
+    parts: list[str | Correction] = []
+    for line, end in lines:  # blank lines and line ends stay as they are
+        parts += [next(corrections) if line.strip() else line, end]
+    return parts
+
+
+def _join(parts: list[str | Correction]) -> Correction:
+    from gec.formats import join
+
+    return parts[0] if len(parts) == 1 and not isinstance(parts[0], str) else join(parts)
+
+
+def _render(
+    document: Document,
+    parts: list[str | Correction],
+    whole: Correction,
+    args: argparse.Namespace,
+) -> str:
+    from gec import formats
+
+    name = document.name
+    if args.diff:
+        return formats.to_diff(name, formats.join([document.bom, whole]), _colour(sys.stdout))
+    if args.format == "jsonl":
+        numbered = _numbered(parts) if args.tokenized else [(1, whole)]
+        return "".join(formats.to_jsonl(name, part, line) for line, part in numbered)
+    if args.format == "m2":
+        return formats.to_m2(whole)
+    if args.format == "github":
+        return formats.to_github(name, whole)
+    if args.check and args.format is None:
+        return formats.to_findings(name, whole)
+    return document.bom + whole.text
+
+
+def _numbered(parts: list[str | Correction]) -> Iterator[tuple[int, Correction]]:
+    """The corrections of a tokenized document with their line numbers (parts: line, end, ...)."""
+    for index, part in enumerate(parts):
+        if not isinstance(part, str):
+            yield index // 2 + 1, part
+
+
+def _rewrite(document: Document, correction: Correction) -> None:
+    from gec.files import write_in_place
+
+    write_in_place(document.name, document.bom + correction.text)
+
+
+def _print_reports(name: str, correction: Correction, args: argparse.Namespace) -> None:
+    """What the user asked to be told besides the result."""
+    from gec.formats import label, to_summary, to_timing
+
+    where = label(name)
+    for warning in correction.warnings:
+        _say(f"gec: warning: {where}: {warning}")
+    if args.summary:
+        _say(to_summary(name, correction).rstrip("\n"))
+    if args.trace:
+        colour = _colour(sys.stderr)
+        for trace in correction.trace:
+            _say(trace.render(colour))
+    if args.time:
+        _say(to_timing(name, correction).rstrip("\n"))
+
+
+# ---------------------------------------------------------------------------- streams and messages
+
+
+def _write(text: str) -> None:
+    """Results: UTF-8 whatever the locale says, and no newline translation."""
+    if sys.stdout is None:
+        raise InputError("standard output is closed")
+    sys.stdout.flush()
+    sys.stdout.buffer.write(text.encode("utf-8", "surrogateescape"))
+    sys.stdout.buffer.flush()
+
+
+def _say(message: str) -> None:
+    if sys.stderr is not None:
+        print(message, file=sys.stderr, flush=True)
+
+
+def _report(error: Exception, debug: bool) -> None:
+    """One line, and with --debug the traceback above it."""
+    if debug and sys.stderr is not None:
+        traceback.print_exception(error)
+    _say("gec: error: " + " ".join(_explain(error).split()))
+
+
+def _explain(error: Exception) -> str:
+    if isinstance(error, GecError):
+        return str(error)
+    if isinstance(error, ModuleNotFoundError) and error.name:
+        package = error.name.split(".")[0]
+        if package == "gec":
+            return f"this installation has no {error.name}; install the whole package again"
+        extra = _EXTRAS.get(package)
+        what = f"gec[{extra}]" if extra else "gec"
+        return f"the package {package!r} is missing; install it with: pip install '{what}'"
+    if isinstance(error, OSError):
+        return str(error)
+    if isinstance(error, MemoryError):
+        return "out of memory; try a smaller --batch-size"
+    hint = f"{type(error).__name__}: {error}"
+    return f"unexpected {hint} (run again with --debug for the traceback, and please report it)"
+
+
+_EXTRAS = {
+    "lightning": "train",
+    "tensorboard": "train",
+    "flask": "serve",
+    "waitress": "serve",
+    "errant": "eval",
+    "sacrebleu": "eval",
+    "rouge_score": "eval",
+    "pyarrow": "batch",
+    "ray": "batch",
+    "zstandard": "batch",
+    "ctranslate2": "peers",
+    "transformers": "peers",
+    "sacremoses": "peers",
+    "fairseq": "fairseq",
+}
+
+
+def _discard_output() -> None:
+    """Point standard output at nothing, or the interpreter's last flush prints a traceback."""
+    with suppress(OSError, ValueError, AttributeError):
+        null = os.open(os.devnull, os.O_WRONLY)
+        os.dup2(null, sys.stdout.fileno())
+        os.close(null)
+
+
+def _colour(stream: IO[str] | None) -> bool:
+    """https://no-color.org, then FORCE_COLOR, then whether a terminal is there to show it."""
+    if os.environ.get("NO_COLOR"):
+        return False
+    if os.environ.get("FORCE_COLOR"):
+        return True
+    return stream is not None and stream.isatty() and os.environ.get("TERM") != "dumb"
+
+
+# ----------------------------------------------------------------------------------------- parser
+
+
+class _Parser(argparse.ArgumentParser):
+    """Usage errors are one line like every other error."""
+
+    def error(self, message: str) -> NoReturn:
+        raise ConfigError(f"{message} (see '{self.prog} --help')")
+
+
+def build_parser() -> argparse.ArgumentParser:
+    """Every command and option; docs/cli.md is generated from it."""
+    parser = _Parser(
+        prog="gec",
+        description="Grammatical error correction: draft, verify, accept.",
+        allow_abbrev=False,
+    )
+    parser.add_argument("--version", action="version", version=f"gec {__version__}")
+    commands = parser.add_subparsers(title="commands", metavar="COMMAND", required=True)
+    _add_correct(commands)
+    _add_info(commands)
+    _add_bench(commands)
+    _add_train(commands)
+    _add_data(commands)
+    _add_bundle(commands)
+    return parser
+
+
+_Commands = argparse._SubParsersAction  # argparse has no public name for it
+
+
+def _command(
+    commands: _Commands[argparse.ArgumentParser],
+    name: str,
+    run: Callable[[argparse.Namespace], int | None],
+    summary: str,
+) -> argparse.ArgumentParser:
+    parser = commands.add_parser(name, help=summary, description=summary, allow_abbrev=False)
+    parser.set_defaults(run=run)
+    add = parser.add_argument
+    add("--debug", action="store_true", help="print the traceback of an error")
+    return parser
+
+
+def _add_model_options(parser: argparse.ArgumentParser) -> None:
+    group = parser.add_argument_group("model")
+    add = group.add_argument
+    add("--model", default="en", metavar="NAME", help="a bundle's name or folder (default: en)")
+    add("--device", metavar="DEVICE", help="cpu, cuda, cuda:1, ... (default: CUDA if it is there)")
+    add("--precision", metavar="TYPE", help="fp32, bf16 or fp16 (default: fp32, on CUDA bf16)")
+    add("--threads", type=_positive, metavar="N", help="CPU threads (default: torch's choice)")
+
+
+def _add_correct(commands: _Commands[argparse.ArgumentParser]) -> None:
+    parser = _command(commands, "correct", correct, "Correct text.")
+    parser.add_argument(
+        "files", nargs="*", metavar="FILE", help="UTF-8 text; - or nothing is standard input"
+    )
+    group = parser.add_argument_group("output (default: the corrected text)")
+    add = group.add_argument
+    add("--diff", action="store_true", help="print what changed, in the manner of git diff")
+    add("--in-place", action="store_true", help="rewrite the files that need a correction")
+    add("--check", action="store_true", help="exit with 1 if there is anything to correct")
+    formats = ("text", "json", "jsonl", "m2", "sarif", "github")
+    add("--format", choices=formats, help="form of the result (default: text)")
+    add("--tokenized", action="store_true", help="one tokenized sentence a line in, the same out")
+    group = parser.add_argument_group("reports on standard error")
+    add = group.add_argument
+    add("--summary", action="store_true", help="the edits as a table")
+    add("--trace", action="store_true", help="blocks of tokens that one pass decided, in colour")
+    add("--time", action="store_true", help="milliseconds of each sentence")
+    group = parser.add_argument_group("decoding")
+    add = group.add_argument
+    strategies = ("iad", "greedy", "beam")
+    add("--strategy", choices=strategies, default="iad", help="how to decode (default: iad)")
+    add(
+        "--tolerance",
+        type=_not_negative,
+        metavar="NATS",
+        help="let a copied token stand when another is better by at most NATS (iad only; "
+        "default: the bundle's; 0 gives exactly what greedy gives)",
+    )
+    add("--beam-size", type=_positive, metavar="N", help="hypotheses kept (beam only; default: 5)")
+    add(
+        "--min-confidence",
+        type=_fraction,
+        default=0.0,
+        metavar="P",
+        help="leave out edits less certain than P, 0 to 1 (default: 0)",
+    )
+    add("--dictionary", metavar="FILE", help="words never to change, one a line")
+    add(
+        "--batch-size",
+        type=_positive,
+        default=32,
+        metavar="N",
+        help="sentences decoded together (default: 32)",
+    )
+    _add_model_options(parser)
+
+
+def _add_info(commands: _Commands[argparse.ArgumentParser]) -> None:
+    parser = _command(commands, "info", info, "Show version, bundle, device, precision, threads.")
+    add = parser.add_argument
+    add("--format", choices=("text", "json"), default="text", help="form of the output")
+    _add_model_options(parser)
+
+
+def _add_bench(commands: _Commands[argparse.ArgumentParser]) -> None:
+    parser = _command(commands, "bench", bench, "Measure decoding speed, and that it is lossless.")
+    add = parser.add_argument
+    add("file", metavar="FILE", help="one tokenized sentence a line")
+    add("--check-lossless", action="store_true", help="compare iad with greedy, token for token")
+    add(
+        "--batch-size",
+        type=_positive,
+        action="append",
+        metavar="N",
+        help="sentences decoded together; may be given several times (default: 1)",
+    )
+    add(
+        "--strategies",
+        type=_names,
+        default=["greedy", "iad"],
+        metavar="NAMES",
+        help="strategies to compare, separated by commas (default: greedy,iad)",
+    )
+    add("--limit", type=_positive, metavar="N", help="use only the first N sentences")
+    add("--json", metavar="FILE", help="write the measurements there as well")
+    _add_model_options(parser)
+
+
+def _add_train(commands: _Commands[argparse.ArgumentParser]) -> None:
+    parser = _command(commands, "train", train, "Train a model from a recipe.")
+    add = parser.add_argument
+    add("recipe", metavar="RECIPE", help="a recipe, a TOML file")
+    add("--data", required=True, metavar="DIR", help="prepared data (gec data prepare)")
+    add("--out", required=True, metavar="DIR", help="where checkpoints and logs go")
+    add(
+        "--budget", default="25m", metavar="TIME", help="training time: 90s, 25m, 2h (default: 25m)"
+    )
+    add("--resume", action="store_true", help="go on from the last checkpoint in --out")
+    add("--seed", type=_natural, default=0, metavar="N", help="random seed (default: 0)")
+    add("--threads", type=_positive, metavar="N", help="CPU threads (default: torch's choice)")
+
+
+def _add_data(commands: _Commands[argparse.ArgumentParser]) -> None:
+    summary = "Prepare training data."
+    parser = commands.add_parser("data", help=summary, description=summary, allow_abbrev=False)
+    steps = parser.add_subparsers(title="commands", metavar="COMMAND", required=True)
+
+    prepare = _command(steps, "prepare", data_prepare, "Clean, split and encode raw text.")
+    add = prepare.add_argument
+    add("recipe", metavar="RECIPE", help="a recipe, a TOML file")
+    add("--data-dir", required=True, metavar="DIR", help="raw corpora")
+    add("--out", required=True, metavar="DIR", help="where prepared data goes")
+    add(
+        "--exclude",
+        action="append",
+        metavar="FILE",
+        help="leave out the sentences of FILE, a test set; may be given several times",
+    )
+
+    noise = _command(steps, "noise", data_noise, "Corrupt clean sentences, to look at the noise.")
+    add = noise.add_argument
+    add("file", nargs="?", default="-", metavar="FILE", help="one sentence a line (default: -)")
+    add("--data", required=True, metavar="DIR", help="prepared data (gec data prepare)")
+    add("--seed", type=_natural, default=0, metavar="N", help="random seed (default: 0)")
+
+
+def _add_bundle(commands: _Commands[argparse.ArgumentParser]) -> None:
+    parser = _command(commands, "bundle", bundle, "Make a bundle of a checkpoint.")
+    add = parser.add_argument
+    add("checkpoint", metavar="CHECKPOINT", help="a checkpoint of gec train")
+    add("out", metavar="OUT", help="the bundle's folder")
+    add("--data", required=True, metavar="DIR", help="prepared data it was trained on")
+    add("--name", metavar="NAME", help="the bundle's name (default: the folder's)")
+    add(
+        "--tolerance",
+        type=_not_negative,
+        default=0.0,
+        metavar="NATS",
+        help="the bundle's default for gec correct --tolerance (default: 0)",
+    )
+
+
+def _number(text: str) -> float:
+    try:
+        value = float(text)
+    except ValueError:
+        raise argparse.ArgumentTypeError(f"not a number: {text!r}") from None
+    if not math.isfinite(value):
+        raise argparse.ArgumentTypeError(f"not a finite number: {text!r}")
+    return value
+
+
+def _not_negative(text: str) -> float:
+    if (value := _number(text)) < 0:
+        raise argparse.ArgumentTypeError(f"must be 0 or more, not {text}")
+    return value
+
+
+def _fraction(text: str) -> float:
+    if not 0 <= (value := _number(text)) <= 1:
+        raise argparse.ArgumentTypeError(f"must be from 0 to 1, not {text}")
+    return value
+
+
+def _natural(text: str) -> int:
+    try:
+        value = int(text)
+    except ValueError:
+        raise argparse.ArgumentTypeError(f"not a whole number: {text!r}") from None
+    if value < 0:
+        raise argparse.ArgumentTypeError(f"must be 0 or more, not {text}")
+    return value
+
+
+def _positive(text: str) -> int:
+    if (value := _natural(text)) == 0:
+        raise argparse.ArgumentTypeError("must be 1 or more, not 0")
+    return value
+
+
+def _names(text: str) -> list[str]:
+    names = [name.strip() for name in text.split(",")]
+    if not all(names):
+        raise argparse.ArgumentTypeError(f"names separated by commas, not {text!r}")
+    return names

@@ -1,0 +1,286 @@
+"""Corrector: text in; corrected text, edits and traces out."""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from itertools import islice
+
+import torch
+
+from gec.decoding.acceptance import Acceptance, Conservative
+from gec.decoding.beam import BeamSearch
+from gec.decoding.decoder import Decoder, Hypothesis
+from gec.decoding.drafters import Drafter, NoDraft
+from gec.decoding.drafters.copy import CopyDrafter
+from gec.decoding.model import Model
+from gec.decoding.trace import Trace
+from gec.errors import ConfigError
+from gec.text.edits import Edit, align, apply, to_edits
+from gec.text.segmentation import Sentence, looks_english, segment, windows
+from gec.text.subwords import Subwords
+from gec.text.words import Word, split_tokenized
+
+STRATEGIES = ("iad", "greedy", "beam")
+WINDOW_WORDS, WINDOW_OVERLAP = 64, 16
+"""Longer sentences are corrected in windows of so many words that overlap by so many."""
+WINDOW_TOKENS = 200
+"""Windows with more subwords than this (long unbroken strings) are left as they are."""
+
+
+@dataclass(frozen=True, slots=True)
+class SentenceResult:
+    """One sentence: where it stands in the original, its words before and after, and how."""
+
+    start: int
+    end: int
+    source: tuple[str, ...]
+    target: tuple[str, ...]
+    trace: Trace | None
+    seconds: float
+
+
+@dataclass(frozen=True, slots=True)
+class Correction:
+    """A corrected text. ``text`` equals ``apply(original, edits)``; offsets are code points."""
+
+    original: str
+    text: str
+    edits: tuple[Edit, ...]
+    sentences: tuple[SentenceResult, ...] = ()
+    warnings: tuple[str, ...] = ()
+
+    @property
+    def trace(self) -> tuple[Trace, ...]:
+        """The traces of the sentences that were decoded."""
+        return tuple(s.trace for s in self.sentences if s.trace is not None)
+
+
+@dataclass(frozen=True, slots=True)
+class _Job:
+    """One window of one sentence on its way through the decoder."""
+
+    text: int
+    sentence: int
+    start: int  # first word of the window
+    words: tuple[Word, ...]
+
+
+class Corrector:
+    """Corrects texts with one model. Made by :func:`gec.load`."""
+
+    def __init__(
+        self,
+        model: Model,
+        subwords: Subwords,
+        *,
+        strategy: str = "iad",
+        tolerance: float | None = None,
+        default_tolerance: float = 0.0,
+        beam_size: int = 5,
+        min_confidence: float = 0.0,
+        dictionary: Collection[str] = (),
+        about: dict[str, str | int | float] | None = None,
+    ) -> None:
+        if strategy not in STRATEGIES:
+            raise ConfigError(
+                f"unknown strategy {strategy!r}, expected one of {', '.join(STRATEGIES)}"
+            )
+        if tolerance and strategy != "iad":
+            raise ConfigError("tolerance needs the iad strategy: greedy and beam copy no source")
+        if not 0 <= min_confidence <= 1:
+            raise ConfigError(f"min_confidence must lie between 0 and 1, not {min_confidence}")
+        self._subwords = subwords
+        self._dictionary = frozenset(dictionary)
+        self._min_confidence = min_confidence
+        self._tolerance = default_tolerance if tolerance is None else tolerance
+        drafter: Drafter = CopyDrafter() if strategy == "iad" else NoDraft()
+        acceptance: Acceptance = Conservative(
+            self._tolerance if strategy == "iad" else 0.0, logprobs=True
+        )
+        if strategy == "beam":
+            acceptance = BeamSearch(beam_size)
+        self._decoder = Decoder(model, drafter, acceptance)
+        self._about = (about or {}) | {"strategy": strategy}
+        if strategy == "iad":
+            self._about["tolerance"] = self._tolerance
+
+    def info(self) -> dict[str, str | int | float]:
+        """Return bundle, parameters, device, precision, threads, strategy and tolerance."""
+        return self._about | {"threads": torch.get_num_threads()}
+
+    def correct(self, text: str, *, batch_size: int = 32) -> Correction:
+        """Correct one text of any length."""
+        return self._correct([text], batch_size, tokenized=False)[0]
+
+    def correct_many(
+        self, texts: Iterable[str], *, batch_size: int = 32
+    ) -> Iterator[Correction]:
+        """Correct texts lazily and in order; ``batch_size`` texts are read ahead."""
+        yield from self._stream(texts, batch_size, tokenized=False)
+
+    def correct_tokenized(
+        self, lines: Iterable[str], *, batch_size: int = 32
+    ) -> Iterator[Correction]:
+        """Correct sentences whose tokens are set off by blanks, one a line; so are the results."""
+        yield from self._stream(lines, batch_size, tokenized=True)
+
+    def _stream(
+        self, texts: Iterable[str], batch_size: int, *, tokenized: bool
+    ) -> Iterator[Correction]:
+        source = iter(texts)
+        while chunk := list(islice(source, max(1, batch_size))):
+            yield from self._correct(chunk, batch_size, tokenized=tokenized)
+
+    def _correct(
+        self, texts: Sequence[str], batch_size: int, *, tokenized: bool
+    ) -> list[Correction]:
+        documents = [self._sentences(text, tokenized) for text in texts]
+        jobs, sources = [], []
+        for number, sentences in enumerate(documents):
+            for place, sentence in enumerate(sentences):
+                if not sentence.words or not looks_english(sentence.words):
+                    continue
+                spans = windows(sentence.words, size=WINDOW_WORDS, overlap=WINDOW_OVERLAP)
+                for start, end in spans:
+                    words = sentence.words[start:end]
+                    ids = self._subwords.encode(_model_word(word) for word in words)
+                    if len(ids) <= WINDOW_TOKENS:
+                        jobs.append(_Job(number, place, start, words))
+                        sources.append(ids)
+        found: dict[tuple[int, int], list[tuple[_Job, Hypothesis, float]]] = {}
+        order = sorted(range(len(jobs)), key=lambda i: len(sources[i]))
+        for at in range(0, len(order), batch_size):
+            chosen = order[at : at + batch_size]
+            began = time.perf_counter()
+            outputs = self._decoder.decode([sources[i] for i in chosen], batch_size=batch_size)
+            seconds = (time.perf_counter() - began) / len(chosen)
+            for i, hypotheses in zip(chosen, outputs, strict=True):
+                job = jobs[i]
+                key = (job.text, job.sentence)
+                found.setdefault(key, []).append((job, hypotheses[0], seconds))
+        return [
+            self._assemble(
+                text,
+                sentences,
+                [
+                    sorted(found.get((number, place), []), key=lambda f: f[0].start)
+                    for place in range(len(sentences))
+                ],
+                tokenized,
+            )
+            for number, (text, sentences) in enumerate(zip(texts, documents, strict=True))
+        ]
+
+    def _sentences(self, text: str, tokenized: bool) -> list[Sentence]:
+        if not tokenized:
+            return segment(text, dictionary=self._dictionary)
+        words = tuple(split_tokenized(text))
+        if not words:
+            return []
+        return [Sentence(words[0].start, words[-1].end, words)]
+
+    def _assemble(
+        self,
+        text: str,
+        sentences: Sequence[Sentence],
+        decoded: Sequence[Sequence[tuple[_Job, Hypothesis, float]]],
+        tokenized: bool,
+    ) -> Correction:
+        edits: list[Edit] = []
+        results, warnings = [], []
+        for sentence, parts in zip(sentences, decoded, strict=True):
+            source = [word.text for word in sentence.words]
+            target, confidences = self._merge(source, parts)
+            if any(hypothesis.truncated for _, hypothesis, _ in parts):
+                warnings.append(
+                    f"characters {sentence.start}-{sentence.end}: no end within the length limit, "
+                    "left as it was"
+                )
+            if target != source:
+                edits += (
+                    edit
+                    for edit in to_edits(
+                        text,
+                        sentence.words,
+                        target,
+                        confidences=confidences,
+                        spaced=True if tokenized else None,
+                    )
+                    if edit.confidence >= self._min_confidence
+                )
+            results.append(
+                SentenceResult(
+                    sentence.start,
+                    sentence.end,
+                    tuple(source),
+                    tuple(target),
+                    self._trace([hypothesis for _, hypothesis, _ in parts]),
+                    sum(seconds for _, _, seconds in parts),
+                )
+            )
+        return Correction(text, apply(text, edits), tuple(edits), tuple(results), tuple(warnings))
+
+    def _merge(
+        self, source: Sequence[str], parts: Sequence[tuple[_Job, Hypothesis, float]]
+    ) -> tuple[list[str], list[float]]:
+        """Return the sentence's target words, and a probability for each and for its end.
+
+        Where two windows overlap each speaks for its half of the overlap.
+        """
+        target: list[str] = []
+        confidences: list[float] = []
+        at, carried = 0, 1.0
+
+        def add(words: Sequence[str], probabilities: Sequence[float]) -> None:
+            nonlocal carried
+            if words:  # a deletion's probability shows in what follows it
+                confidences.extend([min(carried, probabilities[0]), *probabilities[1:]])
+                target.extend(words)
+                carried = 1.0
+
+        for number, (job, hypothesis, _) in enumerate(parts):
+            if hypothesis.truncated:
+                continue
+            end = job.start + len(job.words)
+            core_start = job.start + (WINDOW_OVERLAP // 2 if number else 0)
+            core_end = end if end == len(source) else end - WINDOW_OVERLAP // 2
+            words, probabilities = self._words(hypothesis)
+            for edit in align([_model_word(word) for word in job.words], words):
+                start, stop = job.start + edit.source_start, job.start + edit.source_end
+                if start < max(core_start, at) or stop > core_end:
+                    continue
+                add(source[at:start], [1.0] * (start - at))
+                first, last = edit.target_start, edit.target_end
+                add(words[first:last], probabilities[first:last])
+                if first == last:
+                    carried = min(carried, probabilities[last])
+                at = stop
+        add(source[at:], [1.0] * (len(source) - at))
+        return target, [*confidences, carried]
+
+    def _words(self, hypothesis: Hypothesis) -> tuple[list[str], list[float]]:
+        """Return output words and their probabilities, the least of their tokens'; EOS last."""
+        spans = self._subwords.decode_spans(hypothesis.tokens)
+        words = [word for word, _, _ in spans]
+        logprobs = hypothesis.logprobs
+        probabilities = [math.exp(min(logprobs[a:b])) for _, a, b in spans]
+        return words, [*probabilities, math.exp(logprobs[-1])]
+
+    def _trace(self, hypotheses: Sequence[Hypothesis]) -> Trace | None:
+        if not hypotheses:
+            return None
+        steps = tuple(step for hypothesis in hypotheses for step in hypothesis.steps)
+        tokens: list[str] = []
+        for hypothesis in hypotheses:
+            tokens += self._subwords.pieces(hypothesis.tokens)
+            if not hypothesis.truncated:
+                tokens.append("</s>")
+        return Trace(steps, tuple(tokens))
+
+
+def _model_word(word: Word) -> str:
+    """Return the word as the model sees it: blanks inside a protected span joined."""
+    return word.text.replace(" ", "\u00a0")

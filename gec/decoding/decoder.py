@@ -1,0 +1,189 @@
+"""The one decoding loop: draft, verify, accept.
+
+Greedy, beam search, aggressive and speculative decoding differ only in the drafter and the
+acceptance rule they put in::
+
+    state = start(sources)
+    while state.rows:
+        drafts = drafter.propose(state)
+        scores = verify(state, drafts)     # ONE pass over the last token and the draft of every row
+        kept = acceptance(state, scores)
+        state.advance(kept)                # truncate caches, retire finished rows
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import torch
+
+from gec.decoding.acceptance import Acceptance, Exact, Kept, Scores
+from gec.decoding.drafters import Drafter, NoDraft
+from gec.decoding.model import Model
+from gec.decoding.trace import Pass
+from gec.errors import ConfigError, InputError
+
+
+@dataclass(frozen=True, slots=True)
+class Hypothesis:
+    """One decoded output.
+
+    Attributes:
+        tokens: the output ids, without BOS and EOS.
+        truncated: the length limit was reached before the verifier ended the sentence.
+        logprobs: log-probability (nats) of each token and of the EOS, where asked for.
+        score: length-normalised log-probability in beam search, else 0.
+        steps: the passes that made it.
+    """
+
+    tokens: tuple[int, ...]
+    truncated: bool
+    logprobs: tuple[float, ...]
+    score: float
+    steps: tuple[Pass, ...]
+
+
+@dataclass(slots=True)
+class Row:
+    """One output in the making. ``tokens`` has no BOS; ``limit`` counts tokens with EOS."""
+
+    sentence: int
+    source: Sequence[int]
+    limit: int
+    tokens: list[int] = field(default_factory=list)
+    logprobs: list[float] = field(default_factory=list)
+    score: float = 0.0
+    steps: tuple[Pass, ...] = ()
+
+    def extended(self, kept: Kept, eos_id: int) -> tuple[Row, Hypothesis | None]:
+        """Return the row after ``kept``, and its hypothesis where that ends it."""
+        new = kept.tokens[: self.limit - len(self.tokens)]
+        tokens = self.tokens + new
+        logprobs = self.logprobs + (kept.logprobs or [])[: len(new)]
+        step = Pass(kept.drafted, min(kept.accepted, len(new)), len(new))
+        row = Row(
+            self.sentence, self.source, self.limit, tokens, logprobs, kept.score,
+            (*self.steps, step),
+        )  # fmt: skip
+        ended = tokens[-1] == eos_id
+        if not ended and len(tokens) < self.limit:
+            return row, None
+        output = tuple(tokens[:-1] if ended else tokens)
+        return row, Hypothesis(output, not ended, tuple(logprobs), kept.score, row.steps)
+
+
+class State:
+    """Live rows, the model's memory of them, and what is finished."""
+
+    def __init__(self, model: Model, sources: Sequence[Sequence[int]], limits: Sequence[int]):
+        self.model = model
+        self.bos_id, self.eos_id = model.bos_id, model.eos_id
+        self.memory: Any = model.start(sources)
+        self.rows = [
+            Row(number, source, limit)
+            for number, (source, limit) in enumerate(zip(sources, limits, strict=True))
+        ]
+        self.finished: list[list[Hypothesis]] = [[] for _ in sources]
+
+    def verify(self, drafts: Sequence[Sequence[int]]) -> Scores:
+        """Score every row's last token and draft in one pass."""
+        # no draft reaches beyond the row's limit, hence none beyond the model's positions
+        drafts = [
+            draft[: row.limit - len(row.tokens) - 1]
+            for row, draft in zip(self.rows, drafts, strict=True)
+        ]
+        blocks = []
+        for row, draft in zip(self.rows, drafts, strict=True):
+            fed = draft[:-1] if draft and draft[-1] == self.eos_id else draft
+            blocks.append([row.tokens[-1] if row.tokens else self.bos_id, *fed])
+        # the cache holds BOS and all tokens but the last: as many as there are tokens
+        logits = self.model.verify(self.memory, blocks, [len(row.tokens) for row in self.rows])
+        width = logits.shape[1]
+        padded = [[*draft, *[-1] * (width - len(draft))] for draft in drafts]
+        return Scores(logits, torch.tensor(padded, device=logits.device), drafts)
+
+    def advance(self, kept: Sequence[Kept]) -> None:
+        """Give rows their tokens, retire finished ones, reorder the caches if rows changed."""
+        rows, parents = [], []
+        for choice in kept:
+            row, hypothesis = self.rows[choice.parent].extended(choice, self.eos_id)
+            if hypothesis is not None:
+                self.finished[row.sentence].append(hypothesis)
+            else:
+                rows.append(row)
+                parents.append(choice.parent)
+        if rows and parents != list(range(len(self.rows))):
+            self.memory = self.model.select(self.memory, parents)
+        self.rows = rows
+
+
+@dataclass(frozen=True, slots=True)
+class LengthLimit:
+    """At most ``ratio`` x source length + ``extra`` output tokens (EOS included)."""
+
+    ratio: float = 1.5
+    extra: int = 20
+
+    def __call__(self, source: Sequence[int]) -> int:
+        return int(self.ratio * len(source)) + self.extra
+
+
+class Decoder:
+    """Decodes batches of sources with one model, drafter and acceptance rule."""
+
+    def __init__(
+        self,
+        model: Model,
+        drafter: Drafter | None = None,
+        acceptance: Acceptance | None = None,
+        *,
+        limit: LengthLimit | None = None,
+    ) -> None:
+        self.model = model
+        self.drafter = drafter or NoDraft()
+        self.acceptance = acceptance or Exact()
+        self.limit = limit or LengthLimit()
+
+    def decode(
+        self, sources: Sequence[Sequence[int]], *, batch_size: int = 32
+    ) -> list[list[Hypothesis]]:
+        """Decode token id sequences (no BOS, no EOS); the results are in the order of the sources.
+
+        Sources of like length are decoded together; which ones share a batch changes no token but
+        for floating-point ties.
+
+        Returns:
+            Per source its hypotheses, best first: one, or up to the beam size in beam search.
+
+        Raises:
+            InputError: a source has more tokens than the model has positions.
+            ConfigError: batch_size < 1.
+        """
+        if batch_size < 1:
+            raise ConfigError(f"batch_size must be at least 1, not {batch_size}")
+        longest = self.model.max_positions - 1
+        for number, source in enumerate(sources):
+            if len(source) > longest:
+                raise InputError(
+                    f"source {number} has {len(source)} tokens, the model takes {longest}: split it"
+                )
+        results: list[list[Hypothesis]] = [[] for _ in sources]
+        order = sorted(range(len(sources)), key=lambda i: len(sources[i]))
+        for at in range(0, len(order), batch_size):
+            chosen = order[at : at + batch_size]
+            for i, found in zip(chosen, self._decode([sources[i] for i in chosen]), strict=True):
+                results[i] = found
+        return results
+
+    @torch.inference_mode()
+    def _decode(self, sources: Sequence[Sequence[int]]) -> list[list[Hypothesis]]:
+        limits = [min(self.limit(source), self.model.max_positions) for source in sources]
+        state = State(self.model, sources, limits)
+        while state.rows:
+            drafts = self.drafter.propose(state)
+            scores = state.verify(drafts)
+            kept = self.acceptance(state, scores)
+            state.advance(kept)
+        return [sorted(found, key=lambda h: (h.truncated, -h.score)) for found in state.finished]

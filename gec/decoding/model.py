@@ -1,0 +1,44 @@
+"""The protocol a model must meet to be decoded: start, verify, select.
+
+A model only scores blocks of tokens; it never decides. What it keeps between passes (encoder
+output, key/value caches) is opaque to the loop and called its *memory*.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Protocol
+
+from torch import Tensor
+
+
+class Model(Protocol):
+    """A conditional language model over token ids.
+
+    Attributes:
+        bos_id, eos_id: the ids that begin and end a sentence.
+        max_positions: the most tokens a source or an output may have, BOS or EOS included.
+    """
+
+    bos_id: int
+    eos_id: int
+    max_positions: int
+
+    def start(self, sources: Sequence[Sequence[int]]) -> Any:
+        """Encode the sources (ids without BOS and EOS, any of them may be empty), a row each."""
+
+    def verify(self, memory: Any, tokens: Sequence[Sequence[int]], starts: Sequence[int]) -> Tensor:
+        """Score a block of tokens of every row in one pass.
+
+        Args:
+            tokens: for row r the tokens that follow its first ``starts[r]`` ones. Rows may differ
+                in length; a shorter row's scores beyond its end mean nothing.
+            starts: how many tokens of each row the cache holds and shall keep; what an earlier,
+                rejected draft left beyond is dropped.
+
+        Returns:
+            Logits [rows, longest block, vocabulary]; position i scores the token after tokens[i].
+        """
+
+    def select(self, memory: Any, rows: Sequence[int]) -> Any:
+        """Return the memory with only these rows, in this order; a row may repeat."""

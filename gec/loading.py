@@ -1,0 +1,78 @@
+"""``gec.load``: the composition root that puts a bundle's network behind a Corrector."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+
+import torch
+
+from gec.corrector import Corrector
+from gec.errors import ConfigError
+
+_DTYPES = {"fp32": torch.float32, "bf16": torch.bfloat16, "fp16": torch.float16}
+
+
+def load(
+    name_or_path: str = "en",
+    *,
+    device: str | None = None,
+    precision: str | None = None,
+    strategy: str = "iad",
+    tolerance: float | None = None,
+    beam_size: int = 5,
+    min_confidence: float = 0.0,
+    dictionary: Collection[str] = (),
+) -> Corrector:
+    """Load a model and return a ready Corrector.
+
+    Args:
+        name_or_path: a shipped bundle's name or a bundle folder.
+        device: "cpu", "cuda", "cuda:1", ...; None takes CUDA where there is one.
+        precision: "fp32", "bf16" or "fp16"; None takes fp32, on CUDA bf16.
+        strategy: "iad", "greedy" or "beam".
+        tolerance: nats by which the model must prefer another token before a source token is
+            given up (with "iad"); None takes the bundle's setting, 0 is lossless to "greedy".
+        beam_size: hypotheses a sentence with "beam".
+        min_confidence: edits below this probability are left out.
+        dictionary: words never to be touched (whole words, case counts).
+
+    Raises:
+        ModelError: no such bundle, or it is broken or of another version.
+        ConfigError: an unknown strategy, precision or device, or numbers out of range.
+    """
+    from gec.models import bundle
+    from gec.models.verifier import TransformerVerifier
+
+    chosen = _device(device)
+    precision = precision or ("bf16" if chosen.type == "cuda" else "fp32")
+    if precision not in _DTYPES:
+        raise ConfigError(f"unknown precision {precision!r}, expected one of {', '.join(_DTYPES)}")
+    loaded = bundle.load(name_or_path, device=chosen, dtype=_DTYPES[precision])
+    parameters = sum(p.numel() for p in loaded.network.parameters())
+    return Corrector(
+        TransformerVerifier(loaded.network),
+        loaded.subwords,
+        strategy=strategy,
+        tolerance=tolerance,
+        default_tolerance=float(loaded.config.get("decoding", {}).get("tolerance", 0.0)),
+        beam_size=beam_size,
+        min_confidence=min_confidence,
+        dictionary=dictionary,
+        about={
+            "bundle": loaded.name,
+            "parameters": parameters,
+            "device": str(chosen),
+            "precision": precision,
+        },
+    )
+
+
+def _device(name: str | None) -> torch.device:
+    if name is None:
+        return torch.device("cuda" if torch.cuda.is_available() else "cpu")
+    try:
+        device = torch.device(name)
+        torch.empty(0, device=device)
+    except (RuntimeError, AssertionError) as error:
+        raise ConfigError(f"device {name!r} cannot be used: {str(error).splitlines()[0]}") from None
+    return device

@@ -1,0 +1,195 @@
+"""Words to subword ids and back, exactly, for any Unicode text.
+
+A word is written as ``[case marker] pieces [inflection marker]``: *Goes* is ``<cap> go <+s>``.
+Pieces are byte-level BPE (Sennrich 2016; Radford 2019), so there is no unknown token. The first
+piece of a word begins with ``Ġ``; this alone marks word starts, so any id sequence decodes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from functools import lru_cache
+from pathlib import Path
+
+from tokenizers import Tokenizer, decoders, models, pre_tokenizers, trainers
+
+from gec.errors import ModelError
+from gec.text.inflection import MARKERS, Inflections
+
+PAD, BOS, EOS = "<pad>", "<s>", "</s>"
+CAPITAL, UPPER = "<cap>", "<upper>"
+SPECIALS = (PAD, BOS, EOS, CAPITAL, UPPER, *(f"<{marker}>" for marker in MARKERS))
+PAD_ID, BOS_ID, EOS_ID = 0, 1, 2
+_CAPITAL_ID, _UPPER_ID = 3, 4
+_MARKER_IDS = {marker: 5 + i for i, marker in enumerate(MARKERS)}
+_MARKERS_BY_ID = {i: marker for marker, i in _MARKER_IDS.items()}
+
+
+def _byte_alphabet() -> dict[str, int]:
+    """Return GPT-2's printable character for each byte, inverted."""
+    printable = [*range(33, 127), *range(161, 173), *range(174, 256)]
+    chars = {byte: chr(byte) for byte in printable}
+    hidden = (byte for byte in range(256) if byte not in chars)
+    chars.update({byte: chr(256 + i) for i, byte in enumerate(hidden)})
+    return {char: byte for byte, char in chars.items()}
+
+
+_BYTE_OF = _byte_alphabet()
+_WORD_START = "Ġ"
+
+
+def _restore_case(word: str, case: int | None) -> str:
+    if case == _CAPITAL_ID:
+        return word[:1].upper() + word[1:]
+    return word.upper() if case == _UPPER_ID else word
+
+
+class Subwords:
+    """The subword vocabulary of one bundle: ``tokenizer.json`` and the inflection table."""
+
+    def __init__(self, tokenizer: Tokenizer, inflections: Inflections) -> None:
+        found = tuple(tokenizer.id_to_token(i) for i in range(len(SPECIALS)))
+        if found != SPECIALS:
+            raise ModelError(f"tokenizer.json does not begin with the special tokens {SPECIALS}")
+        tokenizer.encode_special_tokens = True  # a user who types "</s>" gets plain text
+        self._tokenizer = tokenizer
+        self._inflections = inflections
+        self._pieces = [tokenizer.id_to_token(i) for i in range(tokenizer.get_vocab_size())]
+        self._encode_word = lru_cache(maxsize=200_000)(self._encode_word_uncached)
+
+    def __len__(self) -> int:
+        return len(self._pieces)
+
+    @property
+    def inflections(self) -> Inflections:
+        return self._inflections
+
+    def encode(self, words: Iterable[str]) -> list[int]:
+        """Return the ids of ``words``, without BOS and EOS. Words hold no blanks."""
+        return [i for word in words for i in self._encode_word(word)]
+
+    def encode_word(self, word: str) -> tuple[int, ...]:
+        return self._encode_word(word)
+
+    def decode(self, ids: Sequence[int]) -> list[str]:
+        """Return the words of ``ids``; the inverse of :meth:`encode`, defined for any ids."""
+        return [word for word, _, _ in self.decode_spans(ids)]
+
+    def decode_spans(self, ids: Sequence[int]) -> list[tuple[str, int, int]]:
+        """Return (word, first token, one past its last token) for each word of ``ids``."""
+        spans: list[tuple[str, int, int]] = []
+        word, case, start = bytearray(), None, 0
+        marker = ""
+
+        def close(end: int) -> None:
+            nonlocal word, case, start, marker
+            if word:
+                base = word.decode("utf-8", errors="replace")
+                surface = _restore_case(self._inflections.join(base, marker), case)
+                spans.append((surface, start, end))
+                word, case, marker = bytearray(), None, ""
+                start = end
+
+        for position, i in enumerate(ids):
+            if i in (_CAPITAL_ID, _UPPER_ID):
+                close(position)
+                case = i
+            elif i in _MARKERS_BY_ID:
+                marker = _MARKERS_BY_ID[i] if word else ""
+            elif i >= len(SPECIALS):
+                piece = self._pieces[i]
+                if piece.startswith(_WORD_START):
+                    close(position)
+                    piece = piece[1:]
+                    if not piece:  # the bare word start: an empty first piece
+                        continue
+                word.extend(_BYTE_OF[char] for char in piece)
+        close(len(ids))
+        return spans
+
+    def pieces(self, ids: Iterable[int]) -> list[str]:
+        """Return ids as readable strings, for traces: ``Ġ`` becomes a blank."""
+        return [self._readable(i) for i in ids]
+
+    def _readable(self, i: int) -> str:
+        piece = self._pieces[i]
+        if i < len(SPECIALS):
+            return piece
+        raw = bytes(_BYTE_OF[char] for char in piece if char != _WORD_START)
+        return (" " if piece.startswith(_WORD_START) else "") + raw.decode("utf-8", "replace")
+
+    def _encode_word_uncached(self, word: str) -> tuple[int, ...]:
+        for ids in (self._analysed(word), self._plain(word)):
+            if ids is not None and self.decode(ids) == [word]:
+                return ids
+        return self._plain(word)
+
+    def _analysed(self, word: str) -> tuple[int, ...] | None:
+        lowered = word.lower()
+        case: int | None = None
+        if word != lowered and word != "I":
+            if word == lowered[:1].upper() + lowered[1:]:
+                case = _CAPITAL_ID
+            elif len(word) > 1 and word == lowered.upper():
+                case = _UPPER_ID
+            else:
+                return None
+        else:
+            lowered = word
+        base, marker = self._inflections.split(lowered)
+        ids = self._plain(base)
+        if case is not None:
+            ids = (case, *ids)
+        return (*ids, _MARKER_IDS[marker]) if marker else ids
+
+    def _plain(self, word: str) -> tuple[int, ...]:
+        return tuple(self._tokenizer.encode(" " + word, add_special_tokens=False).ids)
+
+    def save(self, folder: Path) -> None:
+        self._tokenizer.save(str(folder / "tokenizer.json"))
+        self._inflections.save(folder / "inflections.tsv")
+
+    @classmethod
+    def load(cls, folder: Path) -> Subwords:
+        """Read ``tokenizer.json`` and, where there is one, ``inflections.tsv``.
+
+        Raises:
+            ModelError: a file is missing or broken.
+        """
+        path, table = folder / "tokenizer.json", folder / "inflections.tsv"
+        try:
+            tokenizer = Tokenizer.from_file(str(path))
+        except Exception as error:  # the library raises bare Exception
+            raise ModelError(f"cannot read {path}: {error}") from error
+        try:
+            inflections = Inflections.load(table) if table.exists() else Inflections()
+        except (OSError, ValueError) as error:
+            raise ModelError(f"cannot read {table}: {error}") from error
+        return cls(tokenizer, inflections)
+
+    @classmethod
+    def train(
+        cls, sentences: Iterable[Sequence[str]], *, size: int, inflections: Inflections
+    ) -> Subwords:
+        """Learn a BPE vocabulary of ``size`` from tokenized sentences, markers taken off first."""
+        tokenizer = Tokenizer(models.BPE())
+        tokenizer.pre_tokenizer = pre_tokenizers.Sequence(
+            [
+                pre_tokenizers.Digits(individual_digits=True),
+                pre_tokenizers.ByteLevel(add_prefix_space=False, use_regex=False),
+            ]
+        )
+        tokenizer.decoder = decoders.ByteLevel()
+        trainer = trainers.BpeTrainer(
+            vocab_size=size,
+            special_tokens=list(SPECIALS),
+            initial_alphabet=sorted(_BYTE_OF),
+            show_progress=False,
+        )
+        bases = (
+            " " + inflections.split(word if word == "I" else word.lower())[0]
+            for words in sentences
+            for word in words
+        )
+        tokenizer.train_from_iterator(bases, trainer)
+        return cls(tokenizer, inflections)

@@ -1,0 +1,130 @@
+"""Bundles: a folder with ``config.json``, ``model.safetensors``, ``tokenizer.json`` and the card.
+
+Loading one executes nothing: JSON and safetensors only. Weights are stored in float16 and
+computed in the precision asked for.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import torch
+from safetensors import SafetensorError
+from safetensors.torch import load_file, save_file
+
+from gec.errors import DataError, ModelError
+from gec.models.transformer import Transformer, TransformerConfig
+from gec.text.subwords import Subwords
+
+FORMAT = 1
+BUNDLES = Path(__file__).parent / "bundles"
+
+
+@dataclass(frozen=True, slots=True)
+class Bundle:
+    """A loaded model with what it needs to be used.
+
+    Attributes:
+        name: the folder's name.
+        config: ``config.json`` whole: format, name, task, language, network, decoding.
+        network: the Transformer with its weights, in evaluation mode.
+        subwords: its vocabulary.
+    """
+
+    name: str
+    config: dict[str, Any]
+    network: Transformer
+    subwords: Subwords
+
+
+def find(name_or_path: str) -> Path:
+    """Return the folder of a shipped bundle (``en``) or of a path; raises ModelError."""
+    for folder in (BUNDLES / name_or_path, Path(name_or_path)):
+        if (folder / "config.json").is_file():
+            return folder
+    shipped = ", ".join(sorted(p.parent.name for p in BUNDLES.glob("*/config.json"))) or "none"
+    raise ModelError(
+        f"no model bundle at {name_or_path!r} (a folder with config.json); shipped: {shipped}"
+    )
+
+
+def load(
+    name_or_path: str, *, device: torch.device | str = "cpu", dtype: torch.dtype = torch.float32
+) -> Bundle:
+    """Load a bundle.
+
+    Raises:
+        ModelError: it does not exist, is incomplete, broken or of another format version.
+    """
+    folder = find(name_or_path)
+    try:
+        config = json.loads((folder / "config.json").read_text(encoding="utf-8"))
+    except (OSError, ValueError) as error:
+        raise ModelError(f"cannot read {folder / 'config.json'}: {error}") from error
+    version = config.get("format") if isinstance(config, dict) else None
+    if version != FORMAT:
+        raise ModelError(
+            f"{folder} has bundle format {version!r}, this version reads {FORMAT}: "
+            "install a matching gec or convert the bundle"
+        )
+    network_config = config.get("network")
+    if not isinstance(network_config, dict):
+        raise ModelError(f"{folder / 'config.json'} has no network settings")
+    subwords = Subwords.load(folder)
+    weights = folder / "model.safetensors"
+    with torch.device("meta"):
+        network = Transformer(TransformerConfig.from_dict(network_config))
+    if len(subwords) != network.config.vocab_size:
+        raise ModelError(
+            f"{folder}: tokenizer.json has {len(subwords)} entries, "
+            f"config.json says {network.config.vocab_size}"
+        )
+    try:
+        state = {name: t.to(dtype) for name, t in load_file(weights).items()}
+        if network.config.tie_embeddings and "embedding.weight" in state:
+            state["output.weight"] = state["embedding.weight"]
+        network.load_state_dict(state, strict=True, assign=True)
+    except (OSError, SafetensorError, RuntimeError) as error:
+        reason = str(error).splitlines()[0] if str(error) else type(error).__name__
+        raise ModelError(f"cannot load {weights}: {reason}") from error
+    network.restore_buffers()
+    return Bundle(folder.name, config, network.to(device).eval(), subwords)
+
+
+def save(bundle: Bundle, folder: Path, *, dtype: torch.dtype = torch.float16) -> None:
+    """Write a bundle; ``config.json`` last, so that a broken write is not taken for a bundle."""
+    folder.mkdir(parents=True, exist_ok=True)
+    bundle.subwords.save(folder)
+    state = bundle.network.state_dict()
+    if bundle.network.config.tie_embeddings:
+        del state["output.weight"]
+    save_file(
+        {name: t.to(dtype).contiguous() for name, t in state.items()}, folder / "model.safetensors"
+    )
+    text = json.dumps(bundle.config | {"format": FORMAT}, indent=2, sort_keys=True)
+    (folder / "config.json").write_text(text + "\n", encoding="utf-8")
+
+
+def export_main(args: argparse.Namespace) -> int:
+    """``gec bundle RUN/last.ckpt OUT --data PACKED``: make a bundle of a training checkpoint."""
+    path = Path(args.checkpoint)
+    try:
+        state = torch.load(path, map_location="cpu", weights_only=True)
+        network = Transformer(TransformerConfig.from_dict(state["config"]))
+        network.load_state_dict(state["model"])
+    except Exception as error:
+        raise DataError(f"cannot read checkpoint {path}: {error}") from error
+    config = {
+        "name": args.name or Path(args.out).name,
+        "task": "gec",
+        "language": "en",
+        "network": state["config"],
+        "decoding": {"tolerance": args.tolerance},
+    }
+    bundle = Bundle(config["name"], config, network.eval(), Subwords.load(Path(args.data)))
+    save(bundle, Path(args.out))
+    return 0

@@ -1,0 +1,274 @@
+"""From clean text to training batches: ``gec data prepare`` and the stream ``gec train`` reads.
+
+A packed folder holds one ``NAME.txt`` a source (one tokenized sentence a line), ``validation.txt``,
+``tokenizer.json``, ``inflections.tsv``, the noise lexicon and ``provenance.json``. Errors are made
+afresh for every example, determined by (seed, rank, pool number) alone.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import lzma
+import pickle
+import random
+import re
+import sys
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from difflib import SequenceMatcher
+from pathlib import Path
+
+import torch
+from torch import Tensor
+from torch.utils.data import IterableDataset
+
+from gec.errors import DataError
+from gec.models.training.inflection_table import build_inflections
+from gec.models.training.noise import DEFAULT_RATES, Lexicon, Noiser
+from gec.models.training.recipe import DataRecipe, Recipe, Source, load_recipe
+from gec.text.subwords import BOS_ID, EOS_ID, PAD_ID, Subwords
+from gec.text.words import tokenize_line
+
+_FIRST_NAMES = {
+    "Tom": """Tom John Peter Paul David Michael James Robert Daniel Mark George Kevin Ali Ahmed Omar
+    Carlos Juan Pedro Luis Marco Ivan Igor Hans Kenji Hiroshi Wei Chen Raj Arjun Samuel Eric Jack
+    Henry Oscar Felix Leo Adam Simon Martin Thomas Andrew Brian Steve Nick Alex Max""".split(),
+    "Mary": """Mary Anna Maria Susan Linda Sarah Emma Julia Laura Alice Kate Jane Helen Lucy Sophie
+    Fatima Leila Yuki Mei Ling Priya Elena Olga Ingrid Carmen Rosa Clara Nina Eva Ruth Amy Emily
+    Grace Chloe Lisa Karen Nancy Sandra Diana Irene Marta Sonia Hannah Rachel""".split(),
+}
+_READABLE = re.compile(r"[A-Za-z0-9\"'][\x20-\x7e‘’“”–—…é]*[.!?][\"'”’)]?")
+
+
+def open_text(path: Path) -> Iterator[str]:
+    """Yield the lines of a text file, ``.xz`` or plain, without their line ends."""
+    try:
+        with lzma.open(path, "rt", encoding="utf-8") if path.suffix == ".xz" else path.open(
+            encoding="utf-8"
+        ) as file:
+            for line in file:
+                yield line.rstrip("\r\n")
+    except (OSError, EOFError, lzma.LZMAError, UnicodeDecodeError) as error:
+        raise DataError(f"cannot read {path}: {error}") from error
+
+
+def _key(words: Iterable[str]) -> str:
+    return " ".join(words).lower()
+
+
+def _excluded(files: Iterable[Path]) -> set[str]:
+    keys = set()
+    for path in files:
+        for line in open_text(path):
+            if path.suffix == ".m2":
+                if not line.startswith("S "):
+                    continue
+                line = line[2:]
+            for text in line.split("\t"):
+                keys.add(_key(tokenize_line(text)))
+    return keys
+
+
+def _clean_sentences(path: Path, source: Source, rng: random.Random) -> Iterator[list[str]]:
+    for line in open_text(path):
+        line = line.strip()
+        if not _READABLE.fullmatch(line) or line.count('"') % 2:
+            continue
+        words = tokenize_line(line)
+        if not source.words[0] <= len(words) <= source.words[1]:
+            continue
+        if source.vary_names:
+            new = {old: rng.choice(names) for old, names in _FIRST_NAMES.items()}
+            words = [new.get(word, word) for word in words]
+        yield words
+
+
+def prepare(recipe: Recipe, data_dir: Path, out: Path, *, exclude: Sequence[Path] = ()) -> None:
+    """Tokenize, filter, deduplicate and pack the sources; learn the subwords.
+
+    Raises:
+        DataError: a source is missing or broken.
+    """
+    data: DataRecipe = recipe.data
+    out.mkdir(parents=True, exist_ok=True)
+    seen = _excluded([*(data_dir / name for name in data.exclude), *exclude])
+    rng = random.Random(0)
+    provenance = []
+    vocabulary_sample: list[list[str]] = []
+    for number, source in enumerate(data.source):
+        sentences, banned = [], 0
+        excluded = len(seen)
+        for words in _clean_sentences(data_dir / source.file, source, rng):
+            key = _key(words)
+            if key in seen:
+                banned += 1
+                continue
+            seen.add(key)
+            sentences.append(words)
+        rng.shuffle(sentences)
+        sentences = sentences[: source.limit]
+        name = Path(source.file).name.split(".")[0]
+        if number == 0:
+            held_out, sentences = sentences[: data.validation], sentences[data.validation :]
+            _write_lines(out / "validation.txt", held_out)
+        _write_lines(out / f"{name}.txt", sentences)
+        share = source.weight / sum(s.weight for s in data.source)
+        vocabulary_sample += sentences[: int(200_000 * share)]
+        counts = {"sentences": len(sentences), "words": sum(map(len, sentences))}
+        provenance.append(
+            {"name": name, "file": source.file, "licence": source.licence, "weight": source.weight}
+            | counts
+            | {"duplicates_or_dev_sentences_dropped": banned, "known_before": excluded}
+        )
+        print(f"{name}: {counts}, dropped {banned}", file=sys.stderr)
+    word_counts = {}
+    for line in open_text(data_dir / data.word_counts):
+        word, count = line.split("\t")[:2]
+        word_counts[word] = int(count)
+    inflections = build_inflections(open_text(data_dir / data.inflections), word_counts)
+    subwords = Subwords.train(vocabulary_sample, size=data.vocabulary, inflections=inflections)
+    subwords.save(out)
+    with (out / "lexicon.pickle").open("wb") as file:
+        pickle.dump(Lexicon.load(data_dir / data.noise_lists, inflections), file)
+    (out / "provenance.json").write_text(json.dumps(provenance, indent=1) + "\n", encoding="utf-8")
+
+
+def _write_lines(path: Path, sentences: Iterable[Sequence[str]]) -> None:
+    with path.open("w", encoding="utf-8", newline="\n") as file:
+        file.writelines(" ".join(words) + "\n" for words in sentences)
+
+
+@dataclass(slots=True)
+class Batch:
+    """Padded ids: source [B, S]; target_in and target_out [B, T]; edited [B, T] is True on the
+    target tokens that differ from the source; position says where the stream stands after it."""
+
+    source: Tensor
+    target_in: Tensor
+    target_out: Tensor
+    edited: Tensor
+    position: tuple[int, int]
+
+    def to(self, device: torch.device) -> Batch:
+        moved = (t.to(device) for t in (self.source, self.target_in, self.target_out, self.edited))
+        return Batch(*moved, self.position)
+
+
+def edited_tokens(source: Sequence[int], target: Sequence[int]) -> list[bool]:
+    """Mark the target tokens an edit produces; a deletion marks the token that follows it."""
+    marks = [False] * len(target)
+    matcher = SequenceMatcher(None, source, target, autojunk=False)
+    for kind, _, _, start, end in matcher.get_opcodes():
+        if kind != "equal":
+            for i in range(start, max(end, start + 1)):
+                if i < len(target):
+                    marks[i] = True
+    return marks
+
+
+def make_batch(pairs: Sequence[tuple[list[int], list[int]]], position: tuple[int, int]) -> Batch:
+    """Pad (source, target) id pairs; the source ends with EOS, the target is shifted by BOS."""
+    sources = [source + [EOS_ID] for source, _ in pairs]
+    targets = [target + [EOS_ID] for _, target in pairs]
+    edited = [edited_tokens(s, t) for s, t in zip(sources, targets, strict=True)]
+
+    def pad(rows: Sequence[Sequence[int]], value: int) -> Tensor:
+        width = max(map(len, rows))
+        return torch.tensor([[*row, *[value] * (width - len(row))] for row in rows])
+
+    return Batch(
+        source=pad(sources, PAD_ID),
+        target_in=pad([[BOS_ID, *t[:-1]] for t in targets], PAD_ID),
+        target_out=pad(targets, PAD_ID),
+        edited=pad(edited, False),
+        position=position,
+    )
+
+
+class NoisyBatches(IterableDataset[Batch]):
+    """An endless stream of length-bucketed batches of freshly corrupted sentences.
+
+    Pool n (2,048 sentences drawn by source weight, corrupted, sorted by length, cut into batches,
+    shuffled) depends on (seed, rank, n) alone, so that a run resumes exactly at any batch.
+    """
+
+    POOL = 2048
+    MAX_TOKENS = 120
+
+    def __init__(
+        self,
+        packed: Path,
+        recipe: Recipe,
+        *,
+        seed: int = 0,
+        rank: int = 0,
+        start: tuple[int, int] = (0, 0),
+    ) -> None:
+        self.subwords = Subwords.load(packed)
+        self.noiser = load_noiser(packed, recipe)
+        self.recipe, self.seed, self.rank, self.start = recipe, seed, rank, start
+        self.sources: list[list[str]] = []
+        for source in recipe.data.source:
+            lines = list(open_text(packed / (Path(source.file).name.split(".")[0] + ".txt")))
+            if not lines:
+                raise DataError(f"no sentence of {source.file} in {packed}: prepare it again")
+            self.sources.append(lines)
+
+    def __iter__(self) -> Iterator[Batch]:
+        pool, skip = self.start
+        while True:
+            batches = self._pool(pool)
+            for number in range(skip, len(batches)):
+                last = number + 1 == len(batches)
+                yield make_batch(batches[number], (pool + 1, 0) if last else (pool, number + 1))
+            pool, skip = pool + 1, 0
+
+    def _pool(self, number: int) -> list[list[tuple[list[int], list[int]]]]:
+        rng = random.Random(f"{self.seed}/{self.rank}/{number}")
+        weights = [source.weight for source in self.recipe.data.source]
+        pairs = []
+        for lines in rng.choices(self.sources, weights, k=self.POOL):
+            at = rng.randrange(len(lines))
+            words = lines[at].split(" ")
+            if rng.random() < self.recipe.training.joined_share:
+                words += lines[(at + 1) % len(lines)].split(" ")
+            source = self.subwords.encode(self.noiser.corrupt(words, rng))
+            target = self.subwords.encode(words)
+            if max(len(source), len(target)) < self.MAX_TOKENS:
+                pairs.append((source, target))
+        pairs.sort(key=lambda pair: (len(pair[1]), len(pair[0])))
+        batches, current, width = [], [], 0
+        for pair in pairs:
+            width = max(width, len(pair[0]) + 1, len(pair[1]) + 1)
+            if current and width * (len(current) + 1) > self.recipe.training.batch_tokens:
+                batches.append(current)
+                current, width = [], max(len(pair[0]), len(pair[1])) + 1
+            current.append(pair)
+        batches.append(current)
+        rng.shuffle(batches)
+        return batches
+
+
+def load_noiser(packed: Path, recipe: Recipe) -> Noiser:
+    """Build the recipe's noiser from a packed folder's lexicon (made by :func:`prepare`)."""
+    try:
+        with (packed / "lexicon.pickle").open("rb") as file:
+            lexicon = pickle.load(file)
+    except (OSError, EOFError, pickle.UnpicklingError) as error:
+        raise DataError(f"cannot read {packed / 'lexicon.pickle'}: {error}") from error
+    noise = recipe.noise
+    return Noiser(
+        lexicon,
+        DEFAULT_RATES | noise.rates,
+        clean_share=noise.clean_share,
+        mean_errors=noise.mean_errors,
+    )
+
+
+def prepare_main(args: argparse.Namespace) -> int:
+    """``gec data prepare RECIPE --data-dir DIR --out DIR [--exclude FILE ...]``."""
+    recipe = load_recipe(Path(args.recipe))
+    exclude = [Path(name) for name in getattr(args, "exclude", None) or ()]
+    prepare(recipe, Path(args.data_dir), Path(args.out), exclude=exclude)
+    return 0

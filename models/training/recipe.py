@@ -1,0 +1,116 @@
+"""Recipes: one TOML file says which data, noise, network and schedule make a model."""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from dataclasses import dataclass, field, fields
+from pathlib import Path
+from typing import Any
+
+from gec.errors import ConfigError
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Source:
+    """One file of clean sentences, a line each."""
+
+    file: str
+    licence: str
+    weight: float
+    words: tuple[int, int] = (3, 60)
+    limit: int | None = None
+    vary_names: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DataRecipe:
+    vocabulary: int
+    validation: int
+    inflections: str
+    word_counts: str
+    noise_lists: str
+    source: tuple[Source, ...]
+    exclude: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NoiseRecipe:
+    clean_share: float
+    mean_errors: float
+    rates: dict[str, float] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TrainingRecipe:
+    """Schedule and loss; times such as ``15m`` are seconds, minutes or hours (s, m, h)."""
+
+    batch_tokens: int
+    joined_share: float
+    optimizer: str
+    learning_rate: float
+    warmup_share: float
+    decay_share: float
+    weight_decay: float
+    gradient_clip: float
+    label_smoothing: float
+    edit_weight: float
+    kept_sample: float
+    precision: str
+    validate_every: str
+    save_every: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Recipe:
+    name: str
+    task: str
+    language: str
+    data: DataRecipe
+    noise: NoiseRecipe
+    network: dict[str, Any]
+    training: TrainingRecipe
+
+
+def parse_duration(text: str) -> float:
+    """Return seconds: ``parse_duration("25m") == 1500.0``; a bare number is seconds."""
+    match = re.fullmatch(r"(\d+(?:\.\d+)?)([smh]?)", text.strip())
+    if not match:
+        raise ConfigError(f"not a duration: {text!r}, expected for example 90s, 25m or 2h")
+    return float(match[1]) * {"": 1, "s": 1, "m": 60, "h": 3600}[match[2]]
+
+
+def load_recipe(path: Path) -> Recipe:
+    """Read a recipe; a missing file, bad TOML, unknown or missing setting raises ConfigError."""
+    try:
+        raw = tomllib.loads(path.read_text(encoding="utf-8"))
+    except OSError as error:
+        raise ConfigError(f"cannot read recipe {path}: {error.strerror}") from error
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise ConfigError(f"{path} is not a valid TOML file: {error}") from error
+
+    def build(kind: Any, values: Any, where: str) -> Any:
+        if not isinstance(values, dict):
+            raise ConfigError(f"{path}: [{where}] is missing or not a table")
+        if unknown := sorted(set(values) - {f.name for f in fields(kind)}):
+            raise ConfigError(f"{path}: unknown setting in [{where}]: {', '.join(unknown)}")
+        frozen = {k: tuple(v) if isinstance(v, list) else v for k, v in values.items()}
+        try:
+            return kind(**frozen)
+        except TypeError as error:
+            raise ConfigError(f"{path}: [{where}]: {error}") from error
+
+    data = dict(raw.get("data", {}))
+    data["source"] = [build(Source, s, "data.source") for s in data.get("source", [])]
+    if not data["source"]:
+        raise ConfigError(f"{path}: no [[data.source]]")
+    return build(  # type: ignore[no-any-return]
+        Recipe,
+        raw
+        | {
+            "data": build(DataRecipe, data, "data"),
+            "noise": build(NoiseRecipe, raw.get("noise"), "noise"),
+            "training": build(TrainingRecipe, raw.get("training"), "training"),
+        },
+        "top level",
+    )

@@ -1,0 +1,345 @@
+"""``gec train RECIPE --data PACKED --out RUN --budget 2h``: one plain loop over Lightning Fabric.
+
+The schedule is a trapezoid over the time budget: warm-up, constant, linear decay to zero. The run
+folder holds ``last.ckpt`` (replaced atomically, resumes exactly), ``log.csv`` and TensorBoard
+events. Continue a finished run with ``--resume`` and a larger budget.
+"""
+
+from __future__ import annotations
+
+import argparse
+import csv
+import math
+import os
+import signal
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from types import FrameType
+from typing import Any
+
+import torch
+import torch.nn.functional as F
+from lightning.fabric import Fabric
+from torch import Tensor, nn
+from torch.utils.data import DataLoader
+
+from gec.errors import ConfigError, DataError
+from gec.models.training.data import Batch, NoisyBatches, load_noiser, make_batch, open_text
+from gec.models.training.recipe import Recipe, TrainingRecipe, load_recipe, parse_duration
+from gec.models.transformer import Transformer, TransformerConfig
+from gec.text.subwords import PAD_ID, Subwords
+
+
+@dataclass(slots=True)
+class Progress:
+    """Where a run stands; saved in the checkpoint."""
+
+    step: int = 0
+    seconds: float = 0.0
+    tokens: int = 0
+    position: tuple[int, int] = (0, 0)
+    history: list[dict[str, float]] = field(default_factory=list)
+
+
+def loss_of(model: nn.Module, batch: Batch, training: TrainingRecipe) -> tuple[Tensor, Tensor]:
+    """Return (loss, number of target tokens).
+
+    The vocabulary is scored at every edited token and at a random sample of the others; the
+    sample's weight is raised by 1/share, so that the loss stays unbiased.
+    """
+    real = batch.target_out != PAD_ID
+    share = training.kept_sample if torch.is_grad_enabled() else 1.0
+    sampled = torch.rand(real.shape, device=real.device) < share
+    wanted = real & (batch.edited | sampled)
+    logits = model(batch.source, batch.target_in, wanted).float()
+    edited = batch.edited[wanted]
+    weight = torch.where(edited, training.edit_weight, 1.0 / share)
+    losses = F.cross_entropy(
+        logits,
+        batch.target_out[wanted],
+        reduction="none",
+        label_smoothing=training.label_smoothing,
+    )
+    return (losses * weight).sum() / weight.sum(), real.sum()
+
+
+def learning_rate(share: float, training: TrainingRecipe) -> float:
+    """Return the learning rate after ``share`` (0 to 1) of the budget."""
+    warm = min(1.0, (share + 1e-4) / max(training.warmup_share, 1e-9))
+    decay = min(1.0, max(0.0, 1.0 - share) / max(training.decay_share, 1e-9))
+    return training.learning_rate * min(warm, decay)
+
+
+def make_optimizers(model: nn.Module, training: TrainingRecipe) -> list[torch.optim.Optimizer]:
+    """Return Muon for the layers' matrices (Jordan 2024) and AdamW for the rest, or AdamW alone."""
+    if training.optimizer not in ("muon", "adamw"):
+        raise ConfigError(f"unknown optimizer {training.optimizer!r}, expected muon or adamw")
+    named = {id(p): (name, p) for name, p in model.named_parameters()}.values()
+    muon = training.optimizer == "muon"
+    matrices = [p for name, p in named if muon and p.ndim == 2 and "coder." in name]
+    taken = {id(p) for p in matrices}
+    rest = [p for _, p in named if id(p) not in taken]
+    lr, decay = training.learning_rate, training.weight_decay
+    adamw = torch.optim.AdamW(rest, lr=lr, betas=(0.9, 0.98), weight_decay=decay)
+    if not matrices:
+        return [adamw]
+    return [
+        adamw,
+        torch.optim.Muon(matrices, lr=lr, weight_decay=decay, adjust_lr_fn="match_rms_adamw"),
+    ]
+
+
+@torch.no_grad()
+def validate(model: Transformer, batches: list[Batch]) -> dict[str, float]:
+    """Score held-out corrupted sentences by teacher forcing.
+
+    ``exact``: share of sentences whose every token is the model's first choice, which is the share
+    greedy decoding would get right to the last token; counted apart for clean and corrupted input.
+    """
+    model.eval()
+    sums = dict.fromkeys(
+        "edit_loss edit_right edits kept_loss kept clean_right clean noisy_right noisy".split(), 0.0
+    )
+    for batch in batches:
+        logits = model(batch.source, batch.target_in).float()
+        real = batch.target_out != PAD_ID
+        losses = F.cross_entropy(logits.transpose(1, 2), batch.target_out, reduction="none")
+        right = (logits.argmax(-1) == batch.target_out) | ~real
+        kept = real & ~batch.edited
+        clean = ~batch.edited.any(1)
+        exact = right.all(1)
+        for name, value in {
+            "edit_loss": losses[batch.edited].sum(),
+            "edit_right": right[batch.edited].sum(),
+            "edits": batch.edited.sum(),
+            "kept_loss": losses[kept].sum(),
+            "kept": kept.sum(),
+            "clean_right": exact[clean].sum(),
+            "clean": clean.sum(),
+            "noisy_right": exact[~clean].sum(),
+            "noisy": (~clean).sum(),
+        }.items():
+            sums[name] += float(value)
+    model.train()
+    return {
+        "edit_loss": sums["edit_loss"] / max(1, sums["edits"]),
+        "edit_accuracy": sums["edit_right"] / max(1, sums["edits"]),
+        "kept_loss": sums["kept_loss"] / max(1, sums["kept"]),
+        "exact_noisy": sums["noisy_right"] / max(1, sums["noisy"]),
+        "clean_changed": 1 - sums["clean_right"] / max(1, sums["clean"]),
+    }
+
+
+def validation_batches(packed: Path, recipe: Recipe, subwords: Subwords) -> list[Batch]:
+    """Corrupt the held-out sentences once, always the same way, in batches of 50."""
+    import random
+
+    noiser = load_noiser(packed, recipe)
+    rng = random.Random(12345)
+    pairs = []
+    for line in open_text(packed / "validation.txt"):
+        words = line.split(" ")
+        pairs.append((subwords.encode(noiser.corrupt(words, rng)), subwords.encode(words)))
+    if not pairs:
+        raise DataError(f"{packed / 'validation.txt'} is empty: prepare the data again")
+    pairs.sort(key=lambda pair: len(pair[1]))
+    return [make_batch(pairs[i : i + 50], (0, 0)) for i in range(0, len(pairs), 50)]
+
+
+class _Stop:
+    """True once SIGTERM or SIGINT asked the run to save and end."""
+
+    def __init__(self) -> None:
+        self.asked = False
+        for name in (signal.SIGTERM, signal.SIGINT):
+            signal.signal(name, self._ask)
+
+    def _ask(self, _number: int, _frame: FrameType | None) -> None:
+        self.asked = True
+
+
+def train(
+    recipe: Recipe,
+    packed: Path,
+    out: Path,
+    *,
+    budget: float,
+    resume: bool = False,
+    seed: int = 0,
+    workers: int = 1,
+) -> Progress:
+    """Train until ``budget`` seconds of training time are used, or until asked to stop.
+
+    Raises:
+        ConfigError: the recipe does not fit the checkpoint or the data.
+        DataError: the packed data or the checkpoint is missing or broken; the loss is not finite.
+    """
+    training = recipe.training
+    fabric = Fabric(accelerator="auto", devices="auto", precision=training.precision)  # type: ignore[arg-type]
+    if "WORLD_SIZE" not in os.environ and fabric.device.type == "cpu":
+        fabric = Fabric(accelerator="cpu", devices=1, precision=training.precision)  # type: ignore[arg-type]
+    fabric.launch()
+    fabric.seed_everything(seed, verbose=False)
+    subwords = Subwords.load(packed)
+    config = TransformerConfig.from_dict({"vocab_size": len(subwords)} | recipe.network)
+    module = Transformer(config)
+    optimizers = make_optimizers(module, training)
+    model, *wrapped = fabric.setup(module, *optimizers)
+    progress = Progress()
+    checkpoint = out / "last.ckpt"
+    out.mkdir(parents=True, exist_ok=True)
+    if resume and checkpoint.exists():
+        progress = _load(fabric, checkpoint, module, optimizers, config)
+    elif checkpoint.exists():
+        raise ConfigError(f"{checkpoint} exists: continue it with --resume or choose another --out")
+    stream = NoisyBatches(
+        packed, recipe, seed=seed, rank=fabric.global_rank, start=progress.position
+    )
+    validation = validation_batches(packed, recipe, subwords)
+    parameters = sum(p.numel() for p in module.parameters())
+    fabric.print(f"{parameters / 1e6:.1f} M parameters on {fabric.device}, from {progress.step}")
+    save_every, validate_every = map(
+        parse_duration, (training.save_every, training.validate_every)
+    )
+    stop, last = _Stop(), time.monotonic()
+    next_save = progress.seconds + save_every
+    next_validation = progress.seconds + validate_every
+    report = {"loss": 0.0, "steps": 0, "tokens": 0, "since": last}
+    log = _Log(out, fabric.is_global_zero)
+    batches: Iterator[Batch] = iter(
+        DataLoader(stream, batch_size=None, num_workers=workers, prefetch_factor=8 if workers else None)
+    )
+    module.train()
+    while progress.seconds < budget and not stop.asked:
+        batch = next(batches).to(fabric.device)
+        rate = learning_rate(progress.seconds / budget, training)
+        for optimizer in optimizers:
+            for group in optimizer.param_groups:
+                group["lr"] = rate
+        loss, tokens = loss_of(model, batch, training)
+        fabric.backward(loss)
+        norm = nn.utils.clip_grad_norm_(module.parameters(), training.gradient_clip)
+        if not math.isfinite(float(norm)):
+            raise DataError(
+                f"the loss is not finite at step {progress.step}; last good checkpoint: {checkpoint}"
+            )
+        for optimizer in wrapped:
+            optimizer.step()
+            optimizer.zero_grad()
+        now = time.monotonic()
+        progress.seconds += min(now - last, 60.0)  # a paused or suspended run loses no budget
+        last = now
+        progress.step += 1
+        progress.tokens += int(tokens)
+        progress.position = batch.position
+        report["loss"] += float(loss)
+        report["steps"] += 1
+        report["tokens"] += int(tokens)
+        if progress.step % 100 == 0:
+            log.row(
+                step=progress.step,
+                minutes=progress.seconds / 60,
+                tokens=progress.tokens,
+                rate=rate,
+                loss=report["loss"] / report["steps"],
+                tokens_per_second=report["tokens"] / (now - report["since"]),
+            )
+            report = {"loss": 0.0, "steps": 0, "tokens": 0, "since": now}
+        if progress.seconds >= next_validation:
+            scores = validate(module, [b.to(fabric.device) for b in validation])
+            progress.history.append({"step": float(progress.step)} | scores)
+            log.row(step=progress.step, minutes=progress.seconds / 60, **scores)
+            next_validation = progress.seconds + validate_every
+        if progress.seconds >= next_save:
+            _save(fabric, checkpoint, module, optimizers, config, progress)
+            next_save = progress.seconds + save_every
+    scores = validate(module, [b.to(fabric.device) for b in validation])
+    log.row(step=progress.step, minutes=progress.seconds / 60, **scores)
+    progress.history.append({"step": float(progress.step)} | scores)
+    _save(fabric, checkpoint, module, optimizers, config, progress)
+    return progress
+
+
+class _Log:
+    """Prints rows, appends them to ``log.csv`` (name, step, value) and to TensorBoard if there."""
+
+    def __init__(self, out: Path, active: bool) -> None:
+        self.path, self.active, self.board = out / "log.csv", active, None
+        if active:
+            try:
+                from torch.utils.tensorboard import SummaryWriter
+
+                self.board = SummaryWriter(str(out / "events"))
+            except ImportError:
+                pass
+
+    def row(self, *, step: int, **values: float) -> None:
+        if not self.active:
+            return
+        text = " ".join(f"{name} {value:.4g}" for name, value in values.items())
+        print(f"step {step} {text}", flush=True)
+        with self.path.open("a", newline="", encoding="utf-8") as file:
+            csv.writer(file).writerows([step, name, value] for name, value in values.items())
+        if self.board is not None:
+            for name, value in values.items():
+                self.board.add_scalar(name, value, step)
+
+
+def _save(
+    fabric: Fabric,
+    path: Path,
+    module: Transformer,
+    optimizers: list[torch.optim.Optimizer],
+    config: TransformerConfig,
+    progress: Progress,
+) -> None:
+    state: dict[str, Any] = {
+        "config": config.to_dict(),
+        "model": module.state_dict(),
+        "optimizers": [optimizer.state_dict() for optimizer in optimizers],
+        "progress": {name: getattr(progress, name) for name in Progress.__slots__},
+        "torch_rng": torch.get_rng_state(),
+    }
+    if fabric.is_global_zero:
+        part = path.with_suffix(".part")
+        torch.save(state, part)
+        part.replace(path)
+    fabric.barrier()
+
+
+def _load(
+    fabric: Fabric,
+    path: Path,
+    module: Transformer,
+    optimizers: list[torch.optim.Optimizer],
+    config: TransformerConfig,
+) -> Progress:
+    try:
+        state = torch.load(path, map_location="cpu", weights_only=True)
+    except Exception as error:
+        raise DataError(f"cannot read checkpoint {path}: {error}") from error
+    if state["config"] != config.to_dict():
+        raise ConfigError(f"{path} holds another architecture than the recipe: {state['config']}")
+    module.load_state_dict(state["model"])
+    for optimizer, saved in zip(optimizers, state["optimizers"], strict=True):
+        optimizer.load_state_dict(saved)
+    torch.set_rng_state(state["torch_rng"])
+    return Progress(**state["progress"])
+
+
+def main(args: argparse.Namespace) -> int:
+    """``gec train RECIPE --data DIR --out DIR [--budget 25m] [--resume] [--seed N] [--threads N]``."""
+    if getattr(args, "threads", None):
+        torch.set_num_threads(args.threads)
+    progress = train(
+        load_recipe(Path(args.recipe)),
+        Path(args.data),
+        Path(args.out),
+        budget=parse_duration(args.budget),
+        resume=args.resume,
+        seed=args.seed or 0,
+    )
+    print(f"{progress.step} steps, {progress.tokens} target tokens, {progress.seconds:.0f} s")
+    return 0

@@ -1,0 +1,94 @@
+"""Packaging: four folders, one import package.
+
+``gec`` is the folder gec/, ``gec.models`` is models/, ``gec.eval`` is eval/ and ``gec.web`` is
+web/; nothing else lands in site-packages. Versions here are lower bounds; constraints.txt pins.
+"""
+
+import re
+from pathlib import Path
+
+from setuptools import find_packages, setup
+
+HERE = Path(__file__).resolve().parent
+ROOMS = {"gec": "gec", "gec.models": "models", "gec.eval": "eval", "gec.web": "web"}
+
+
+def packages() -> list[str]:
+    """Every package of every room under its import name."""
+    found: list[str] = []
+    for package, folder in ROOMS.items():
+        if (HERE / folder / "__init__.py").is_file():
+            found.append(package)
+            found += [f"{package}.{name}" for name in find_packages(str(HERE / folder))]
+    return found
+
+
+def version() -> str:
+    text = (HERE / "gec" / "__init__.py").read_text(encoding="utf-8")
+    match = re.search(r'^__version__ = "([^"]+)"$', text, re.MULTILINE)
+    if match is None:
+        raise RuntimeError("gec/__init__.py has no line __version__ = ...")
+    return match[1]
+
+
+BUNDLE_FILES = [
+    f"bundles/**/{name}"
+    for name in (
+        "config.json",
+        "model.safetensors",
+        "tokenizer.json",
+        "inflections.tsv",
+        "MODEL_CARD.md",
+    )
+]
+
+setup(
+    name="gec",
+    version=version(),
+    description="Fast, exact grammatical error correction: draft, verify, accept",
+    long_description=(HERE / "README.md").read_text(encoding="utf-8"),
+    long_description_content_type="text/markdown",
+    license="Apache-2.0",
+    license_files=["LICENSE"],
+    python_requires=">=3.11",
+    packages=packages(),
+    package_dir=ROOMS,
+    package_data={
+        "gec": ["py.typed"],
+        "gec.models": [*BUNDLE_FILES, "recipes/*.toml"],
+    },
+    include_package_data=False,
+    zip_safe=False,
+    entry_points={"console_scripts": ["gec = gec.cli:main"]},
+    install_requires=[
+        "torch>=2.6",
+        "spacy>=3.7,<4",
+        "tokenizers>=0.20",
+        "safetensors>=0.4",
+        "numpy>=1.26",
+    ],
+    extras_require={
+        "serve": ["flask>=3.0", "waitress>=3.0"],
+        "eval": ["errant>=3.0", "sacrebleu>=2.4", "rouge-score>=0.1.2"],
+        "train": ["lightning>=2.4", "tensorboard>=2.17"],
+        "batch": ["pyarrow>=17", "ray>=2.40", "zstandard>=0.23"],
+        "peers": ["ctranslate2>=4.5", "transformers>=4.45", "sacremoses>=0.1.1"],
+        # Its own extra: fairseq's dependencies carry metadata that pip 24.1 and later refuse.
+        "fairseq": ["fairseq==0.12.2"],
+        "test": ["pytest>=8.2", "hypothesis>=6.100", "pytest-xdist>=3.6", "setuptools>=77"],
+        "dev": ["ruff>=0.8", "mypy>=1.13", "build>=1.2", "setuptools>=77"],
+    },
+    classifiers=[
+        "Development Status :: 3 - Alpha",
+        "Environment :: Console",
+        "Intended Audience :: Developers",
+        "Intended Audience :: Science/Research",
+        "Natural Language :: English",
+        "Programming Language :: Python :: 3",
+        "Programming Language :: Python :: 3.11",
+        "Programming Language :: Python :: 3.12",
+        "Programming Language :: Python :: 3.13",
+        "Topic :: Text Processing :: Linguistic",
+        "Typing :: Typed",
+    ],
+)

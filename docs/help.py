@@ -33,7 +33,7 @@ def tables(parser: argparse.ArgumentParser) -> Iterator[str]:
 def _shown(action: argparse.Action) -> str:
     values = "\\|".join(action.choices) if action.choices else action.metavar
     if not action.option_strings:
-        optional = {"*": f"[{values}...]", "?": f"[{values}]"}
+        optional = {"*": f"[{values}...]", "+": f"{values}...", "?": f"[{values}]"}
         return optional.get(str(action.nargs), str(values))
     name = ", ".join(action.option_strings)
     return name if action.nargs == 0 else f"{name} {values}"

@@ -23,6 +23,8 @@ if TYPE_CHECKING:
     from gec.corrector import Correction, Corrector
     from gec.files import Document
 
+    _Commands = argparse._SubParsersAction[argparse.ArgumentParser]  # there is no public name
+
 OK, FINDINGS, ERROR, INTERRUPTED, CLOSED_PIPE = 0, 1, 2, 130, 141
 
 
@@ -110,9 +112,19 @@ def info(args: argparse.Namespace) -> int:
 
 def bench(args: argparse.Namespace) -> int | None:
     """``gec bench``"""
-    from gec.bench import main
+    from gec.eval.benchmark import main
 
+    _use_threads(args)
     args.batch_size = args.batch_size or [1]
+    return main(args)
+
+
+def score_exact(args: argparse.Namespace) -> int | None:
+    """``gec score exact``"""
+    from gec.eval.exact import main
+
+    _check_strategy(args)
+    _use_threads(args)
     return main(args)
 
 
@@ -132,7 +144,7 @@ def data_prepare(args: argparse.Namespace) -> int | None:
 
 def data_noise(args: argparse.Namespace) -> int | None:
     """``gec data noise``"""
-    from gec.models.training.noise import noise_main
+    from gec.models.training.data import noise_main
 
     return noise_main(args)
 
@@ -150,35 +162,33 @@ def bundle(args: argparse.Namespace) -> int | None:
 def _check_correct(args: argparse.Namespace) -> None:
     """Refuse options that contradict each other rather than ignore one of them."""
 
-    def refuse(reason: str) -> NoReturn:
-        raise ConfigError(f"{reason} (see 'gec correct --help')")
-
     if args.in_place:
         if not args.files or "-" in args.files:
-            refuse("--in-place needs files, not standard input")
+            raise ConfigError("--in-place needs files, not standard input")
         for option in ("diff", "check", "format"):
             if getattr(args, option):
-                refuse(f"--in-place and --{option} exclude each other")
+                raise ConfigError(f"--in-place and --{option} exclude each other")
     if args.diff and args.format not in (None, "text"):
-        refuse(f"--diff and --format {args.format} exclude each other")
-    if args.tolerance is not None and args.strategy != "iad":
-        refuse("--tolerance belongs to --strategy iad")
+        raise ConfigError(f"--diff and --format {args.format} exclude each other")
+    _check_strategy(args)
     if args.beam_size is not None and args.strategy != "beam":
-        refuse("--beam-size belongs to --strategy beam")
+        raise ConfigError("--beam-size belongs to --strategy beam")
     if args.trace and args.strategy == "beam":
-        refuse("--trace shows greedy and iad decoding, not --strategy beam")
+        raise ConfigError("--trace shows greedy and iad decoding, not --strategy beam")
     args.files = args.files or ["-"]
     if args.files.count("-") > 1:
-        refuse("standard input (-) can be read only once")
+        raise ConfigError("standard input (-) can be read only once")
+
+
+def _check_strategy(args: argparse.Namespace) -> None:
+    if args.tolerance is not None and args.strategy != "iad":
+        raise ConfigError("--tolerance belongs to --strategy iad")
 
 
 def _load(args: argparse.Namespace) -> Corrector:
     from gec.loading import load
 
-    if args.threads is not None:
-        import torch
-
-        torch.set_num_threads(args.threads)
+    _use_threads(args)
     options = vars(args)
     dictionary = options.get("dictionary")
     return load(
@@ -191,6 +201,13 @@ def _load(args: argparse.Namespace) -> Corrector:
         min_confidence=options.get("min_confidence") or 0.0,
         dictionary=_read_dictionary(dictionary) if dictionary else (),
     )
+
+
+def _use_threads(args: argparse.Namespace) -> None:
+    if args.threads is not None:
+        import torch
+
+        torch.set_num_threads(args.threads)
 
 
 def _read_dictionary(name: str) -> list[str]:
@@ -367,7 +384,7 @@ class _Parser(argparse.ArgumentParser):
 
 def build_parser() -> argparse.ArgumentParser:
     """Every command and option; docs/cli.md is generated from it."""
-    parser = _Parser(
+    parser: argparse.ArgumentParser = _Parser(
         prog="gec",
         description="Grammatical error correction: draft, verify, accept.",
         allow_abbrev=False,
@@ -376,6 +393,7 @@ def build_parser() -> argparse.ArgumentParser:
     commands = parser.add_subparsers(title="commands", metavar="COMMAND", required=True)
     _add_correct(commands)
     _add_info(commands)
+    _add_score(commands)
     _add_bench(commands)
     _add_train(commands)
     _add_data(commands)
@@ -383,11 +401,8 @@ def build_parser() -> argparse.ArgumentParser:
     return parser
 
 
-_Commands = argparse._SubParsersAction  # argparse has no public name for it
-
-
 def _command(
-    commands: _Commands[argparse.ArgumentParser],
+    commands: _Commands,
     name: str,
     run: Callable[[argparse.Namespace], int | None],
     summary: str,
@@ -408,7 +423,20 @@ def _add_model_options(parser: argparse.ArgumentParser) -> None:
     add("--threads", type=_positive, metavar="N", help="CPU threads (default: torch's choice)")
 
 
-def _add_correct(commands: _Commands[argparse.ArgumentParser]) -> None:
+def _add_strategy_options(parser: argparse._ActionsContainer) -> None:
+    add = parser.add_argument
+    strategies = ("iad", "greedy", "beam")
+    add("--strategy", choices=strategies, default="iad", help="how to decode (default: iad)")
+    add(
+        "--tolerance",
+        type=_not_negative,
+        metavar="NATS",
+        help="let a copied token stand when another is better by at most NATS (iad only; "
+        "default: the bundle's; 0 gives exactly what greedy gives)",
+    )
+
+
+def _add_correct(commands: _Commands) -> None:
     parser = _command(commands, "correct", correct, "Correct text.")
     parser.add_argument(
         "files", nargs="*", metavar="FILE", help="UTF-8 text; - or nothing is standard input"
@@ -428,15 +456,7 @@ def _add_correct(commands: _Commands[argparse.ArgumentParser]) -> None:
     add("--time", action="store_true", help="milliseconds of each sentence")
     group = parser.add_argument_group("decoding")
     add = group.add_argument
-    strategies = ("iad", "greedy", "beam")
-    add("--strategy", choices=strategies, default="iad", help="how to decode (default: iad)")
-    add(
-        "--tolerance",
-        type=_not_negative,
-        metavar="NATS",
-        help="let a copied token stand when another is better by at most NATS (iad only; "
-        "default: the bundle's; 0 gives exactly what greedy gives)",
-    )
+    _add_strategy_options(group)
     add("--beam-size", type=_positive, metavar="N", help="hypotheses kept (beam only; default: 5)")
     add(
         "--min-confidence",
@@ -456,18 +476,39 @@ def _add_correct(commands: _Commands[argparse.ArgumentParser]) -> None:
     _add_model_options(parser)
 
 
-def _add_info(commands: _Commands[argparse.ArgumentParser]) -> None:
+def _add_info(commands: _Commands) -> None:
     parser = _command(commands, "info", info, "Show version, bundle, device, precision, threads.")
     add = parser.add_argument
     add("--format", choices=("text", "json"), default="text", help="form of the output")
     _add_model_options(parser)
 
 
-def _add_bench(commands: _Commands[argparse.ArgumentParser]) -> None:
+def _add_score(commands: _Commands) -> None:
+    summary = "Evaluate a model."
+    parser = commands.add_parser("score", help=summary, description=summary, allow_abbrev=False)
+    metrics = parser.add_subparsers(title="metrics", metavar="METRIC", required=True)
+    exact = _command(
+        metrics, "exact", score_exact, "Count the sentences that come out exactly as accepted."
+    )
+    add = exact.add_argument
+    files = (
+        "a tokenized sentence a line, its accepted corrections after tabs, none if it is correct"
+    )
+    add("files", nargs="+", metavar="FILE", help=files)
+    add("--misses", action="store_true", help="print every sentence that came out otherwise")
+    _add_strategy_options(exact)
+    _add_model_options(exact)
+
+
+def _add_bench(commands: _Commands) -> None:
     parser = _command(commands, "bench", bench, "Measure decoding speed, and that it is lossless.")
     add = parser.add_argument
-    add("file", metavar="FILE", help="one tokenized sentence a line")
-    add("--check-lossless", action="store_true", help="compare iad with greedy, token for token")
+    add("file", metavar="FILE", help="one tokenized sentence a line, or M2 (*.m2)")
+    add(
+        "--check-lossless",
+        action="store_true",
+        help="compare iad with greedy token for token; exit with 1 on a difference that is no tie",
+    )
     add(
         "--batch-size",
         type=_positive,
@@ -487,7 +528,7 @@ def _add_bench(commands: _Commands[argparse.ArgumentParser]) -> None:
     _add_model_options(parser)
 
 
-def _add_train(commands: _Commands[argparse.ArgumentParser]) -> None:
+def _add_train(commands: _Commands) -> None:
     parser = _command(commands, "train", train, "Train a model from a recipe.")
     add = parser.add_argument
     add("recipe", metavar="RECIPE", help="a recipe, a TOML file")
@@ -501,7 +542,7 @@ def _add_train(commands: _Commands[argparse.ArgumentParser]) -> None:
     add("--threads", type=_positive, metavar="N", help="CPU threads (default: torch's choice)")
 
 
-def _add_data(commands: _Commands[argparse.ArgumentParser]) -> None:
+def _add_data(commands: _Commands) -> None:
     summary = "Prepare training data."
     parser = commands.add_parser("data", help=summary, description=summary, allow_abbrev=False)
     steps = parser.add_subparsers(title="commands", metavar="COMMAND", required=True)
@@ -520,12 +561,18 @@ def _add_data(commands: _Commands[argparse.ArgumentParser]) -> None:
 
     noise = _command(steps, "noise", data_noise, "Corrupt clean sentences, to look at the noise.")
     add = noise.add_argument
-    add("file", nargs="?", default="-", metavar="FILE", help="one sentence a line (default: -)")
+    add("recipe", metavar="RECIPE", help="a recipe, a TOML file")
+    add(
+        "file",
+        nargs="?",
+        metavar="FILE",
+        help="one tokenized sentence a line (default: the prepared validation sentences)",
+    )
     add("--data", required=True, metavar="DIR", help="prepared data (gec data prepare)")
     add("--seed", type=_natural, default=0, metavar="N", help="random seed (default: 0)")
 
 
-def _add_bundle(commands: _Commands[argparse.ArgumentParser]) -> None:
+def _add_bundle(commands: _Commands) -> None:
     parser = _command(commands, "bundle", bundle, "Make a bundle of a checkpoint.")
     add = parser.add_argument
     add("checkpoint", metavar="CHECKPOINT", help="a checkpoint of gec train")

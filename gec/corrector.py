@@ -92,7 +92,7 @@ class Corrector:
             raise ConfigError("tolerance needs the iad strategy: greedy and beam copy no source")
         if not 0 <= min_confidence <= 1:
             raise ConfigError(f"min_confidence must lie between 0 and 1, not {min_confidence}")
-        self._subwords = subwords
+        self.subwords = subwords
         self._dictionary = frozenset(dictionary)
         self._min_confidence = min_confidence
         self._tolerance = default_tolerance if tolerance is None else tolerance
@@ -102,6 +102,7 @@ class Corrector:
         )
         if strategy == "beam":
             acceptance = BeamSearch(beam_size)
+        self.model = model
         self._decoder = Decoder(model, drafter, acceptance)
         self._about = (about or {}) | {"strategy": strategy}
         if strategy == "iad":
@@ -115,9 +116,7 @@ class Corrector:
         """Correct one text of any length."""
         return self._correct([text], batch_size, tokenized=False)[0]
 
-    def correct_many(
-        self, texts: Iterable[str], *, batch_size: int = 32
-    ) -> Iterator[Correction]:
+    def correct_many(self, texts: Iterable[str], *, batch_size: int = 32) -> Iterator[Correction]:
         """Correct texts lazily and in order; ``batch_size`` texts are read ahead."""
         yield from self._stream(texts, batch_size, tokenized=False)
 
@@ -146,7 +145,7 @@ class Corrector:
                 spans = windows(sentence.words, size=WINDOW_WORDS, overlap=WINDOW_OVERLAP)
                 for start, end in spans:
                     words = sentence.words[start:end]
-                    ids = self._subwords.encode(_model_word(word) for word in words)
+                    ids = self.subwords.encode(_model_word(word) for word in words)
                     if len(ids) <= WINDOW_TOKENS:
                         jobs.append(_Job(number, place, start, words))
                         sources.append(ids)
@@ -263,7 +262,7 @@ class Corrector:
 
     def _words(self, hypothesis: Hypothesis) -> tuple[list[str], list[float]]:
         """Return output words and their probabilities, the least of their tokens'; EOS last."""
-        spans = self._subwords.decode_spans(hypothesis.tokens)
+        spans = self.subwords.decode_spans(hypothesis.tokens)
         words = [word for word, _, _ in spans]
         logprobs = hypothesis.logprobs
         probabilities = [math.exp(min(logprobs[a:b])) for _, a, b in spans]
@@ -275,7 +274,7 @@ class Corrector:
         steps = tuple(step for hypothesis in hypotheses for step in hypothesis.steps)
         tokens: list[str] = []
         for hypothesis in hypotheses:
-            tokens += self._subwords.pieces(hypothesis.tokens)
+            tokens += self.subwords.pieces(hypothesis.tokens)
             if not hypothesis.truncated:
                 tokens.append("</s>")
         return Trace(steps, tuple(tokens))

@@ -8,8 +8,9 @@ width, H heads, V vocabulary.
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable
 from dataclasses import asdict, dataclass, fields
-from typing import Any
+from typing import Any, cast
 
 import torch
 import torch.nn.functional as F
@@ -227,7 +228,7 @@ class Positions:
 
 
 class LayerCache:
-    """Self-attention keys and values of one decoder layer, [B, H, capacity, D/H], plus the source's.
+    """Keys and values of one decoder layer, [B, H, capacity, D/H], and those of the source.
 
     The cache is truncated by writing over it: what lies beyond a row's length is never read.
     """
@@ -334,7 +335,8 @@ class Transformer(nn.Module):
 
     def caches(self, memory: Tensor) -> list[LayerCache]:
         """Return an empty cache per decoder layer, with the source's keys and values."""
-        return [LayerCache(*layer.cross.keys_values(memory)) for layer in self.decoder]
+        layers = cast(Iterable[DecoderLayer], self.decoder)
+        return [LayerCache(*layer.cross.keys_values(memory)) for layer in layers]
 
     def decode_block(
         self,

@@ -90,9 +90,7 @@ class Conservative:
         return _keep(state, scores, stands, best, self.logprobs)
 
 
-def _keep(
-    state: State, scores: Scores, stands: Tensor, best: Tensor, logprobs: bool
-) -> list[Kept]:
+def _keep(state: State, scores: Scores, stands: Tensor, best: Tensor, logprobs: bool) -> list[Kept]:
     """Keep each row's drafts up to the bifurcation, then the verifier's choice there."""
     accepted = stands.int().cumprod(1).sum(1, keepdim=True)  # [B, 1]
     last = best.shape[1] - 1

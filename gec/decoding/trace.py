@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 _COLOURS = {"drafted": "\033[32m", "decided": "\033[1;33m"}
@@ -50,7 +49,10 @@ class Trace:
         blocks, at = [], 0
         for step in self.steps:
             cut, end = at + step.accepted, at + step.emitted
-            for kind, tokens in (("drafted", self.tokens[at:cut]), ("decided", self.tokens[cut:end])):
+            for kind, tokens in (
+                ("drafted", self.tokens[at:cut]),
+                ("decided", self.tokens[cut:end]),
+            ):
                 if tokens:
                     blocks.append(Block(tokens, kind))
             at = end
@@ -68,5 +70,3 @@ class Trace:
         return (
             f"{' '.join(parts)}  ({self.passes} passes, {self.accepted} of {self.drafted} accepted)"
         )
-
-

@@ -50,7 +50,10 @@ class Inflections:
             if marker not in MARKERS:
                 raise ValueError(f"unknown inflection marker {marker!r}, expected one of {MARKERS}")
             pair = (base, marker)
-            if self._surface.get(pair, surface) != surface or self._split.get(surface, pair) != pair:
+            if (
+                self._surface.get(pair, surface) != surface
+                or self._split.get(surface, pair) != pair
+            ):
                 raise ValueError(f"not one-to-one: {base} {marker} = {surface}")
             self._surface[pair] = surface
             self._split[surface] = pair

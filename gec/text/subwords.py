@@ -54,7 +54,9 @@ class Subwords:
         tokenizer.encode_special_tokens = True  # a user who types "</s>" gets plain text
         self._tokenizer = tokenizer
         self._inflections = inflections
-        self._pieces = [tokenizer.id_to_token(i) for i in range(tokenizer.get_vocab_size())]
+        self._pieces: list[str] = [
+            tokenizer.id_to_token(i) or "" for i in range(tokenizer.get_vocab_size())
+        ]
         self._encode_word = lru_cache(maxsize=200_000)(self._encode_word_uncached)
 
     def __len__(self) -> int:

@@ -1,8 +1,8 @@
 """From clean text to training batches: ``gec data prepare`` and the stream ``gec train`` reads.
 
 A packed folder holds one ``NAME.txt`` a source (one tokenized sentence a line), ``validation.txt``,
-``tokenizer.json``, ``inflections.tsv``, the noise lexicon and ``provenance.json``. Errors are made
-afresh for every example, determined by (seed, rank, pool number) alone.
+``tokenizer.json``, ``inflections.tsv``, the noise's word ``lists`` and ``provenance.json``. Errors
+are made afresh for every example, determined by (seed, rank, pool number) alone.
 """
 
 from __future__ import annotations
@@ -10,9 +10,9 @@ from __future__ import annotations
 import argparse
 import json
 import lzma
-import pickle
 import random
 import re
+import shutil
 import sys
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
@@ -27,6 +27,7 @@ from gec.errors import DataError
 from gec.models.training.inflection_table import build_inflections
 from gec.models.training.noise import DEFAULT_RATES, Lexicon, Noiser
 from gec.models.training.recipe import DataRecipe, Recipe, Source, load_recipe
+from gec.text.inflection import Inflections
 from gec.text.subwords import BOS_ID, EOS_ID, PAD_ID, Subwords
 from gec.text.words import tokenize_line
 
@@ -44,9 +45,11 @@ _READABLE = re.compile(r"[A-Za-z0-9\"'][\x20-\x7e‘’“”–—…é]*[.!?][
 def open_text(path: Path) -> Iterator[str]:
     """Yield the lines of a text file, ``.xz`` or plain, without their line ends."""
     try:
-        with lzma.open(path, "rt", encoding="utf-8") if path.suffix == ".xz" else path.open(
-            encoding="utf-8"
-        ) as file:
+        with (
+            lzma.open(path, "rt", encoding="utf-8")
+            if path.suffix == ".xz"
+            else path.open(encoding="utf-8") as file
+        ):
             for line in file:
                 yield line.rstrip("\r\n")
     except (OSError, EOFError, lzma.LZMAError, UnicodeDecodeError) as error:
@@ -129,8 +132,9 @@ def prepare(recipe: Recipe, data_dir: Path, out: Path, *, exclude: Sequence[Path
     inflections = build_inflections(open_text(data_dir / data.inflections), word_counts)
     subwords = Subwords.train(vocabulary_sample, size=data.vocabulary, inflections=inflections)
     subwords.save(out)
-    with (out / "lexicon.pickle").open("wb") as file:
-        pickle.dump(Lexicon.load(data_dir / data.noise_lists, inflections), file)
+    (out / "lists").mkdir(exist_ok=True)
+    for path in (data_dir / data.noise_lists).glob("*.xz"):
+        shutil.copyfile(path, out / "lists" / path.name)
     (out / "provenance.json").write_text(json.dumps(provenance, indent=1) + "\n", encoding="utf-8")
 
 
@@ -151,8 +155,13 @@ class Batch:
     position: tuple[int, int]
 
     def to(self, device: torch.device) -> Batch:
-        moved = (t.to(device) for t in (self.source, self.target_in, self.target_out, self.edited))
-        return Batch(*moved, self.position)
+        return Batch(
+            self.source.to(device),
+            self.target_in.to(device),
+            self.target_out.to(device),
+            self.edited.to(device),
+            self.position,
+        )
 
 
 def edited_tokens(source: Sequence[int], target: Sequence[int]) -> list[bool]:
@@ -238,7 +247,9 @@ class NoisyBatches(IterableDataset[Batch]):
             if max(len(source), len(target)) < self.MAX_TOKENS:
                 pairs.append((source, target))
         pairs.sort(key=lambda pair: (len(pair[1]), len(pair[0])))
-        batches, current, width = [], [], 0
+        batches: list[list[tuple[list[int], list[int]]]] = []
+        current: list[tuple[list[int], list[int]]] = []
+        width = 0
         for pair in pairs:
             width = max(width, len(pair[0]) + 1, len(pair[1]) + 1)
             if current and width * (len(current) + 1) > self.recipe.training.batch_tokens:
@@ -251,12 +262,12 @@ class NoisyBatches(IterableDataset[Batch]):
 
 
 def load_noiser(packed: Path, recipe: Recipe) -> Noiser:
-    """Build the recipe's noiser from a packed folder's lexicon (made by :func:`prepare`)."""
+    """Build the recipe's noiser from a packed folder's word lists (put there by prepare)."""
     try:
-        with (packed / "lexicon.pickle").open("rb") as file:
-            lexicon = pickle.load(file)
-    except (OSError, EOFError, pickle.UnpicklingError) as error:
-        raise DataError(f"cannot read {packed / 'lexicon.pickle'}: {error}") from error
+        inflections = Inflections.load(packed / "inflections.tsv")
+        lexicon = Lexicon.load(packed / "lists", inflections)
+    except (OSError, EOFError, lzma.LZMAError, ValueError) as error:
+        raise DataError(f"cannot read the word lists of {packed}: {error}") from error
     noise = recipe.noise
     return Noiser(
         lexicon,
@@ -271,4 +282,19 @@ def prepare_main(args: argparse.Namespace) -> int:
     recipe = load_recipe(Path(args.recipe))
     exclude = [Path(name) for name in getattr(args, "exclude", None) or ()]
     prepare(recipe, Path(args.data_dir), Path(args.out), exclude=exclude)
+    return 0
+
+
+def noise_main(args: argparse.Namespace) -> int:
+    """``gec data noise RECIPE [FILE] --data PACKED``: print corrupted TAB clean, a line each.
+
+    A FILE holds tokenized sentences; without one the packed validation sentences are shown.
+    """
+    noiser = load_noiser(Path(args.data), load_recipe(Path(args.recipe)))
+    rng = random.Random(args.seed)
+    path = Path(args.file) if args.file else Path(args.data) / "validation.txt"
+    for line in open_text(path):
+        words = line.split()
+        if words:
+            print(" ".join(noiser.corrupt(words, rng)), " ".join(words), sep="\t")
     return 0

@@ -200,16 +200,16 @@ def train(
     validation = validation_batches(packed, recipe, subwords)
     parameters = sum(p.numel() for p in module.parameters())
     fabric.print(f"{parameters / 1e6:.1f} M parameters on {fabric.device}, from {progress.step}")
-    save_every, validate_every = map(
-        parse_duration, (training.save_every, training.validate_every)
-    )
+    save_every, validate_every = map(parse_duration, (training.save_every, training.validate_every))
     stop, last = _Stop(), time.monotonic()
     next_save = progress.seconds + save_every
     next_validation = progress.seconds + validate_every
     report = {"loss": 0.0, "steps": 0, "tokens": 0, "since": last}
     log = _Log(out, fabric.is_global_zero)
     batches: Iterator[Batch] = iter(
-        DataLoader(stream, batch_size=None, num_workers=workers, prefetch_factor=8 if workers else None)
+        DataLoader(
+            stream, batch_size=None, num_workers=workers, prefetch_factor=8 if workers else None
+        )
     )
     module.train()
     while progress.seconds < budget and not stop.asked:
@@ -223,7 +223,8 @@ def train(
         norm = nn.utils.clip_grad_norm_(module.parameters(), training.gradient_clip)
         if not math.isfinite(float(norm)):
             raise DataError(
-                f"the loss is not finite at step {progress.step}; last good checkpoint: {checkpoint}"
+                f"the loss is not finite at step {progress.step}; "
+                f"the last good checkpoint is {checkpoint}"
             )
         for optimizer in wrapped:
             optimizer.step()
@@ -330,7 +331,7 @@ def _load(
 
 
 def main(args: argparse.Namespace) -> int:
-    """``gec train RECIPE --data DIR --out DIR [--budget 25m] [--resume] [--seed N] [--threads N]``."""
+    """``gec train RECIPE --data DIR --out DIR [--budget 25m] [--resume]``."""
     if getattr(args, "threads", None):
         torch.set_num_threads(args.threads)
     progress = train(

@@ -5,16 +5,21 @@ from __future__ import annotations
 import random
 from collections.abc import Iterator
 
-from gec.models.training.noise.edits import Edit, apply_one, around, is_word, lower, put, swap
+from gec.models.training.noise.edits import Edit, apply_one, around, lower, swap
 from gec.models.training.noise.lexicon import Lexicon
-from gec.models.training.noise.tables import BE, DETERMINERS
+from gec.models.training.noise.tables import BE, DETERMINERS, word_set
 
-_PARTICIPLES = tuple(
+_PARTICIPLES = word_set(
     """interest bore excite surprise tire disappoint confuse frighten amaze frustrate embarrass
-    annoy shock satisfy relax fascinate depress""".split()
+    annoy shock satisfy relax fascinate depress"""
 )
-_SENSES = frozenset("feel feels felt look looks looked seem seems seemed sound sounds smells tastes".split())
-_DEGREES = frozenset("very so too really quite more most".split())
+_BEFORE_DEGREE = word_set("the is are was")
+_KEPT = word_set(
+    "dead just able ready personal sick great sure new glad old cool cold hot warm kind nice sorry"
+)
+_SENSES = word_set("feel feels felt look looks looked seem seems seemed sound sounds smells tastes")
+_BEFORE_IDIOMS = word_set("at do had n't 'd no any sooner")
+_DEGREES = word_set("very so too really quite more most")
 
 
 def adjective(words: list[str], rng: random.Random, lexicon: Lexicon) -> list[str] | None:
@@ -30,11 +35,13 @@ def _adjective(words: list[str], lexicon: Lexicon) -> Iterator[Edit]:
             if before in BE or before in _DEGREES or before in _SENSES:
                 yield swap(i, lexicon.form(base, "+ing" if marker == "+ed" else "+ed"), 2.0)
             continue
-        if word not in lexicon.adverbs and word != "good":
+        if (word not in lexicon.adverbs and word != "good") or word in _KEPT or after == "of":
             continue
         attribute = before in DETERMINERS and after in lexicon.plurals
         if before in BE or before in _SENSES or before in _DEGREES or attribute:
-            yield swap(i, "well" if word == "good" else lexicon.adverbs[word], 0.3 if attribute else 1.0)
+            yield swap(
+                i, "well" if word == "good" else lexicon.adverbs[word], 0.1 if attribute else 0.8
+            )
 
 
 def adverb(words: list[str], rng: random.Random, lexicon: Lexicon) -> list[str] | None:
@@ -59,7 +66,9 @@ def comparison(words: list[str], rng: random.Random, lexicon: Lexicon) -> list[s
 
 def _comparison(words: list[str], lexicon: Lexicon) -> Iterator[Edit]:
     for i, before, word, after in around(lower(words)):
-        if word in lexicon.comparisons and before not in ("at", "do", "had", "n't"):
+        if word in lexicon.comparisons and before not in _BEFORE_IDIOMS:
+            if word in ("later", "stranger") or after == "off":
+                continue
             base, marker = lexicon.comparisons[word]
             degree, other = ("more", "+est") if marker == "+er" else ("most", "+er")
             yield Edit(i, i + 1, (degree, word), 0.8)
@@ -70,6 +79,5 @@ def _comparison(words: list[str], lexicon: Lexicon) -> Iterator[Edit]:
                 yield swap(i, base, 0.7)
             if base in ("good", "bad"):
                 yield swap(i, base + ("er" if marker == "+er" else "est"), 0.2)
-        elif word in ("more", "most") and before in ("the", "is", "are", "was") and is_word(after):
-            if after in lexicon.adverbs:
-                yield swap(i, "most" if word == "more" else "more", 0.4)
+        elif word in ("more", "most") and before in _BEFORE_DEGREE and after in lexicon.adverbs:
+            yield swap(i, "most" if word == "more" else "more", 0.4)

@@ -10,17 +10,21 @@ from gec.models.training.noise.lexicon import Lexicon
 from gec.models.training.noise.tables import (
     ARTICLES,
     AUXILIARIES,
+    DO,
     FUNCTION_WORDS,
+    MODALS,
     POSSESSIVES,
     PREPOSITIONS,
     PUNCTUATION,
+    SUBJECTS,
     UNCOUNTABLE,
+    word_set,
 )
 
 _SWAPS: dict[str, dict[str, float]] = {
-    "a": {"an": 1.0, "the": 0.15},
-    "an": {"a": 2.0, "the": 0.1},
-    "the": {"a": 0.12},
+    "a": {"the": 0.1},
+    "an": {"a": 0.5, "the": 0.1},
+    "the": {"a": 0.08},
     "this": {"these": 0.6},
     "these": {"this": 1.2},
     "that": {"those": 0.1},
@@ -36,16 +40,22 @@ _SWAPS: dict[str, dict[str, float]] = {
     "all": {"every": 0.3},
     "another": {"other": 1.0},
     "other": {"another": 0.4, "others": 0.3},
-    "my": {"me": 0.3, "mine": 0.1},
-    "your": {"you": 0.6},
-    "his": {"him": 0.2, "her": 0.1},
-    "their": {"they": 0.3, "his": 0.1},
-    "our": {"us": 0.2},
+    "my": {"me": 0.15},
+    "your": {"you": 0.5},
+    "his": {"him": 0.2, "her": 0.05},
+    "their": {"they": 0.3, "his": 0.05},
+    "our": {"us": 0.15},
     "its": {"his": 0.2},
 }
-_USUAL_WITHOUT = frozenset(
+_NAMES_WITH_ARTICLE = word_set(
+    """english french german spanish italian chinese japanese korean russian america england
+    britain france germany spain italy china japan korea russia canada australia india
+    mexico europe asia africa london paris tokyo boston christmas monday tuesday wednesday
+    thursday friday saturday sunday"""
+)
+_USUAL_WITHOUT = word_set(
     """school work bed home church english japanese french german chinese life nature society
-    people music football tennis soccer baseball breakfast lunch dinner""".split()
+    people music football tennis soccer baseball breakfast lunch dinner"""
 )
 
 
@@ -78,10 +88,12 @@ def _extra(words: list[str], lexicon: Lexicon) -> Iterator[Edit]:
     for i, before, word, after in around(low):
         if not _opens_noun_phrase(before, i) or not is_word(word) or before in ARTICLES:
             continue
-        if word in ARTICLES or (word in FUNCTION_WORDS and word not in ("most", "other")):
+        if word in FUNCTION_WORDS and word not in ("most", "other"):
+            continue
+        if _verbal(before, word, lexicon):
             continue
         if i and lexicon.is_name(words[i]):
-            yield put(i, "the", 0.35)
+            yield put(i, "the", 0.5 if word in _NAMES_WITH_ARTICLE else 0.05)
         elif word in UNCOUNTABLE:
             yield put(i, "the", 0.4)
             yield put(i, "an" if word[0] in "aeiou" else "a", 0.8)
@@ -90,17 +102,27 @@ def _extra(words: list[str], lexicon: Lexicon) -> Iterator[Edit]:
         elif word in lexicon.singulars:
             if before in PREPOSITIONS or lexicon.verb_of.get(word, ("", ""))[1] != "+s":
                 yield put(i, "the", 0.3)
-                yield put(i, "a", 0.3)
+                yield put(i, "an" if word[0] in "aeiou" else "a", 0.12)
         elif after in lexicon.singulars and word in lexicon.adverbs:
             yield put(i, "the", 0.2)
             yield put(i, "an" if word[0] in "aeiou" else "a", 0.3)
 
 
+def _verbal(before: str, word: str, lexicon: Lexicon) -> bool:
+    """Whether the word is likely a verb: after a subject, "to" or an auxiliary."""
+    base, marker = lexicon.verb_of.get(word, ("", ""))
+    if not base or marker not in ("", "+s") or lexicon.verbness.get(base, 0) < 0.1:
+        return False
+    return before == "to" or before in SUBJECTS or before in MODALS or before in DO
+
+
 def _opens_noun_phrase(before: str, i: int) -> bool:
     if not i:
         return True
-    return before in PREPOSITIONS or (before in PUNCTUATION and before != "-") or (
-        before not in FUNCTION_WORDS or before in AUXILIARIES or before in ("and", "or")
+    return (
+        before in PREPOSITIONS
+        or (before in PUNCTUATION and before != "-")
+        or (before not in FUNCTION_WORDS or before in AUXILIARIES or before in ("and", "or"))
     )
 
 
@@ -111,7 +133,7 @@ def wrong(words: list[str], rng: random.Random, lexicon: Lexicon) -> list[str] |
 
 def _wrong(words: list[str], lexicon: Lexicon) -> Iterator[Edit]:
     low = lower(words)
-    for i, before, word, after in around(low):
+    for i, _, word, after in around(low):
         if word not in _SWAPS or not _determines(low, i, after, lexicon):
             continue
         if word == "a" and words[i] == "A" and i:
@@ -128,14 +150,18 @@ def _determines(low: Sequence[str], i: int, after: str, lexicon: Lexicon) -> boo
         return True
     last = low[i + 2] if i + 2 < len(low) else ""
     noun = after in lexicon.plurals or after in lexicon.singulars or after in UNCOUNTABLE
-    return noun or (after in lexicon.adverbs and (last in lexicon.plurals or last in lexicon.singulars))
+    return noun or (
+        after in lexicon.adverbs and (last in lexicon.plurals or last in lexicon.singulars)
+    )
 
 
 def a_or_an(words: list[str], rng: random.Random, lexicon: Lexicon) -> list[str] | None:
     """an apple -> a apple; a university -> an university."""
     low = lower(words)
     edits = (
-        swap(i, "a" if word == "an" else "an", 1.0 if word == "an" or after[:1] in "aeiouh" else 0.3)
+        swap(
+            i, "a" if word == "an" else "an", 1.0 if word == "an" or after[:1] in "aeiouh" else 0.1
+        )
         for i, _, word, after in around(low)
         if word in ("a", "an") and is_word(after) and (not i or words[i] == word)
     )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Iterable, Iterator, Sequence
+from itertools import accumulate
 from typing import NamedTuple
 
 from gec.models.training.noise.lexicon import Lexicon
@@ -38,13 +39,20 @@ def apply_one(
     *,
     exact_case: bool = False,
 ) -> list[str] | None:
-    """Return the words after one of the edits, or None where none changes anything."""
-    options = [edit for edit in edits if edit.weight > 0 and list(edit.new) != words[edit.start : edit.end]]
+    """Return the words after one of the edits, or None where none changes anything.
+
+    Edits are drawn by weight; where all weights together stay below one, None is likelier the
+    less they weigh, so that rare kinds of errors stay rare in sentences that allow no other.
+    """
+    options = [
+        edit for edit in edits if edit.weight > 0 and list(edit.new) != words[edit.start : edit.end]
+    ]
     if not options:
         return None
-    edit = options[0]
-    if len(options) > 1:
-        edit = rng.choices(options, [option.weight for option in options])[0]
+    totals = list(accumulate(option.weight for option in options))
+    if totals[-1] < 1 and rng.random() >= totals[-1]:
+        return None
+    edit = rng.choices(options, cum_weights=totals)[0]
     result = [*words[: edit.start], *edit.new, *words[edit.end :]]
     if edit.start == 0 and not exact_case and words[0][:1].isupper():
         move_capital(result, words[0], len(edit.new), rng, lexicon)
@@ -60,7 +68,7 @@ def move_capital(
     if not result or (not inserted and rng.random() > 0.8):
         return
     result[0] = capital(result[0])
-    for i in range(1, len(result)):
+    for i in range(1, min(inserted + 1, len(result))):
         if result[i] == first and first != "I" and not lexicon.is_name(first):
             if rng.random() < 0.8:
                 result[i] = first.lower()

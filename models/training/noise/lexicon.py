@@ -11,13 +11,13 @@ import random
 import re
 from bisect import bisect
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Container, Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from difflib import SequenceMatcher
 from itertools import accumulate
 from pathlib import Path
 
 from gec.models.training.noise.tables import (
-    CLOSED_CLASSES,
     FUNCTION_WORDS,
     IRREGULAR_PLURALS,
     NOT_ADJECTIVES,
@@ -25,6 +25,7 @@ from gec.models.training.noise.tables import (
     NOT_VERBS,
     PREPOSITIONS,
     PROPER_NAMES,
+    SUPERFLUOUS,
 )
 from gec.text.inflection import Inflections, regular
 
@@ -39,7 +40,7 @@ _MISSPELLING_LISTS = (
     ("client9_misspell.tsv.xz", 0.5),
     ("typos_words.tsv.xz", 0.3),
 )
-_PREPOSITION_CUES = ("in", "on", "at", "to", "for", "of", "with", "by", "from", "about")
+_MIN_SHARE = 0.04
 
 
 def weighted(counts: Mapping[str, float]) -> Weighted:
@@ -105,10 +106,11 @@ class Lexicon:
         """Read the word lists; the inflection table decides between readings of a form."""
         counts = {word: int(n) for word, n in _rows(lists_dir / "unigrams.tsv.xz", 2)}
         replaces = list(_replaces(lists_dir, counts))
-        common, names = _case(lists_dir, counts)
+        adverbs = _adverbs(counts)
+        common = _common(lists_dir, counts, inflections, adverbs)
         verbs = _verbs(_lines(lists_dir / "verb-form-vocab.txt.xz"), counts)
         verb_of = _verb_readings(verbs, counts, inflections)
-        plurals = _plurals(inflections, counts, verbs)
+        plurals = _plurals(inflections, counts, verbs, common)
         comparisons = {
             form: (base, marker)
             for base, marker, form in inflections.entries()
@@ -117,9 +119,10 @@ class Lexicon:
         comparatives: dict[str, dict[str, str]] = defaultdict(dict)
         for form, (base, marker) in comparisons.items():
             comparatives[base][marker] = form
-        adverbs = _adverbs(counts)
-        stems = _Stems(verb_of, plurals)
-        confusions, derivations, prepositions = _confusions(replaces, stems)
+        stems = _Stems(
+            verb_of, plurals, comparisons, dict(sorted(map(sorted, _variants(lists_dir))))
+        )
+        confusions, derivations, prepositions = _confusions(replaces, stems, common)
         return cls(
             verbs=verbs,
             verb_of=verb_of,
@@ -139,12 +142,11 @@ class Lexicon:
                 {
                     word: n
                     for word, n in _counted(lists_dir / "errorify_common_deletes.tsv.xz").items()
-                    if word not in CLOSED_CLASSES["determiner"] and word not in PREPOSITIONS
-                    and word in FUNCTION_WORDS
+                    if word in SUPERFLUOUS
                 }
             ),
             homophones=_homophones(lists_dir, counts),
-            names=names,
+            names=PROPER_NAMES,
             common=common,
         )
 
@@ -175,9 +177,9 @@ def _variants(lists_dir: Path) -> set[frozenset[str]]:
     """Pairs of British and American spellings of one word."""
     pairs = set()
     for line in _lines(lists_dir / "varcon.txt.xz"):
-        spellings = re.findall(r": ([A-Za-z]+)(?= |$)", line) if not line.startswith("#") else []
+        spellings = re.findall(r": ([a-z]+)(?= |$)", line) if not line.startswith("#") else []
         for left in spellings:
-            pairs |= {frozenset((left.lower(), right.lower())) for right in spellings}
+            pairs |= {frozenset((left, right)) for right in spellings if left != right}
     return pairs
 
 
@@ -198,20 +200,30 @@ def _replaces(lists_dir: Path, counts: Mapping[str, int]) -> Iterator[tuple[str,
             yield right, wrong, int(n)
 
 
-def _case(lists_dir: Path, counts: Mapping[str, int]) -> tuple[frozenset[str], frozenset[str]]:
-    """Tell ordinary words from words with a fixed capital by how learners' corrections write them."""
+def _common(
+    lists_dir: Path,
+    counts: Mapping[str, int],
+    inflections: Inflections,
+    adverbs: Mapping[str, str],
+) -> frozenset[str]:
+    """Words that are written without a capital: the word counts are all lower case."""
     upper: Counter[str] = Counter()
     plain: Counter[str] = Counter()
     for right, _, n in _rows(lists_dir / "errorify_common_replaces.tsv.xz", 3):
-        if right.isalpha():
-            (upper if right[0].isupper() else plain)[right.lower()] += int(n)
-    fixed = {name.lower() for name in PROPER_NAMES}
-    names = {w for w, n in upper.items() if n > 8 * plain[w] + 20 and w not in FUNCTION_WORDS}
-    names = {w for w in names if w in fixed or counts.get(w, 0) < 20_000}
-    common = {w for w, n in plain.items() if 3 * n >= upper[w]}
-    common |= {w for w, n in counts.items() if n >= 30 and w not in upper and w not in fixed}
-    common = (common | FUNCTION_WORDS) - fixed - (names - FUNCTION_WORDS)
-    return frozenset(common), frozenset(PROPER_NAMES)
+        (plain if right.islower() else upper)[right.lower()] += int(n)
+    common = {word for word, n in plain.items() if 3 * n >= upper[word]}
+    for name, _ in _MISSPELLING_LISTS:
+        common |= {right for _, right in _rows(lists_dir / name, 2) if right.islower()}
+    for line in _lines(lists_dir / "verb-form-vocab.txt.xz"):
+        common |= {form for form in line.partition(":")[0].split("_") if form.islower()}
+    for base, _, form in inflections.entries():  # names have hardly a plural
+        if counts.get(form, 0) > 0.02 * counts.get(base, 0):
+            common |= {base, form}
+    common |= {*adverbs, *adverbs.values()}
+    seen = {word for word in common if word.isalpha() and counts.get(word, 0) >= 5}
+    named = {word for word, n in upper.items() if n > 9 * plain[word] and not word.endswith("ly")}
+    named |= {name.lower() for name in PROPER_NAMES}
+    return frozenset((seen - named) | FUNCTION_WORDS)
 
 
 def _verbs(lines: Iterable[str], counts: Mapping[str, int]) -> dict[str, dict[str, str]]:
@@ -268,7 +280,10 @@ def _verbness(base: str, forms: Mapping[str, str], counts: Mapping[str, int]) ->
 
 
 def _plurals(
-    inflections: Inflections, counts: Mapping[str, int], verbs: Mapping[str, Mapping[str, str]]
+    inflections: Inflections,
+    counts: Mapping[str, int],
+    verbs: Mapping[str, Mapping[str, str]],
+    common: Container[str],
 ) -> dict[str, str]:
     plurals = dict(IRREGULAR_PLURALS)
     irregular = set(IRREGULAR_PLURALS.values())
@@ -279,21 +294,29 @@ def _plurals(
         if n < 20 or len(base) < 3 or base in NOT_NOUNS or base in plurals or base in irregular:
             continue
         plural = regular(base, "+s")
-        if base.isalpha() and not base.endswith("s") and 0.05 * n < counts.get(plural, 0) < 10 * n:
-            if base not in verbs or verbs[base]["+s"] == plural:
-                plurals[base] = plural
-    return {s: p for s, p in plurals.items() if s not in FUNCTION_WORDS and p not in FUNCTION_WORDS}
+        fits = base not in verbs or verbs[base]["+s"] == plural
+        if fits and not base.endswith("s") and 0.05 * n < counts.get(plural, 0) < 10 * n:
+            plurals[base] = plural
+    return {
+        singular: plural
+        for singular, plural in plurals.items()
+        if singular in common and singular not in FUNCTION_WORDS and plural not in FUNCTION_WORDS
+    }
 
 
 def _adverbs(counts: Mapping[str, int]) -> dict[str, str]:
     adverbs = {}
     for word, n in counts.items():
-        if n < 30 or len(word) < 3 or word in NOT_ADJECTIVES or word.endswith(("ly", "al ly")):
+        if n < 30 or len(word) < 3 or word in NOT_ADJECTIVES or word.endswith("ly"):
             continue
-        stem = word[:-1] + "i" if word.endswith("y") else word
-        for adverb in (stem + "ly", word[:-1] + "y" if word.endswith("le") else "", word + "ally"):
-            if adverb and counts.get(adverb, 0) >= 15 and adverb not in NOT_ADJECTIVES:
-                adverbs.setdefault(word, adverb)
+        if word.endswith("le"):
+            adverb = word[:-1] + "y"
+        elif word.endswith("ic"):
+            adverb = word + "ally"
+        else:
+            adverb = (word[:-1] + "i" if word.endswith("y") else word) + "ly"
+        if counts.get(adverb, 0) >= 15 and adverb not in NOT_ADJECTIVES:
+            adverbs[word] = adverb
     return adverbs
 
 
@@ -301,15 +324,22 @@ def _adverbs(counts: Mapping[str, int]) -> dict[str, str]:
 class _Stems:
     verb_of: Mapping[str, tuple[str, str]]
     plurals: Mapping[str, str]
+    comparisons: Mapping[str, tuple[str, str]]
+    variants: Mapping[str, str]
 
     def same_word(self, left: str, right: str) -> bool:
-        """Whether two words are inflections of one another."""
-        a, b = self.verb_of.get(left, (left, ""))[0], self.verb_of.get(right, (right, ""))[0]
-        return a == b or self.plurals.get(left) == right or self.plurals.get(right) == left
+        """Whether two words are inflections or spelling variants of one another."""
+        if self.plurals.get(left) == right or self.plurals.get(right) == left:
+            return True
+        return self._base(left) == self._base(right)
+
+    def _base(self, word: str) -> str:
+        base = (self.comparisons.get(word) or self.verb_of.get(word) or (word, ""))[0]
+        return self.variants.get(base, base)
 
 
 def _confusions(
-    replaces: Iterable[tuple[str, str, int]], stems: _Stems
+    replaces: Iterable[tuple[str, str, int]], stems: _Stems, common: Container[str]
 ) -> tuple[dict[str, Weighted], dict[str, Weighted], dict[str, Weighted]]:
     """Sort the counted replacements by kind: words, words of one stem, prepositions."""
     words: dict[str, dict[str, float]] = defaultdict(dict)
@@ -317,26 +347,40 @@ def _confusions(
     prepositions: dict[str, dict[str, float]] = defaultdict(dict)
     for right, wrong, n in replaces:
         if right in PREPOSITIONS and wrong in PREPOSITIONS:
-            kind: dict[str, dict[str, float]] | None = prepositions
-        elif right in FUNCTION_WORDS or wrong in FUNCTION_WORDS:
-            kind = words if _same_class(right, wrong) else None
-        elif stems.same_word(right, wrong):
-            kind = None
-        elif len(right) > 3 and len(wrong) > 3 and right[:4] == wrong[:4]:
+            kind = prepositions
+        elif (
+            right in FUNCTION_WORDS
+            or wrong in FUNCTION_WORDS
+            or not _alike(right, wrong)
+            or right not in common
+            or wrong not in common
+            or stems.same_word(right, wrong)
+        ):
+            continue
+        elif len(right) > 4 and len(wrong) > 4 and right[:4] == wrong[:4]:
+            if wrong.startswith(right) and wrong[len(right) :] in common:
+                continue  # hair, hairstyle
             kind = derived
+        elif right.endswith(wrong) or wrong.endswith(right):
+            continue  # like, dislike: another meaning
         else:
-            kind = words if n >= 8 else None
-        if kind is not None:
-            kind[right][wrong] = kind[right].get(wrong, 0.0) + n
-    return tuple({w: weighted(c) for w, c in k.items()} for k in (words, derived, prepositions))  # type: ignore[return-value]
+            kind = words
+        kind[right][wrong] = kind[right].get(wrong, 0.0) + n
+    return _usual(words), _usual(derived), _usual(prepositions)
 
 
-def _same_class(left: str, right: str) -> bool:
-    return any(
-        left in members and right in members
-        for name, members in CLOSED_CLASSES.items()
-        if name in ("conjunction", "modal", "degree", "question", "time", "quantity")
-    )
+def _alike(left: str, right: str) -> bool:
+    """Whether two words look alike; other exchanges are a matter of style or of the content."""
+    return SequenceMatcher(None, left, right, autojunk=False).ratio() >= 0.66
+
+
+def _usual(kinds: Mapping[str, Mapping[str, float]]) -> dict[str, Weighted]:
+    """Leave out what makes up a small share of what people wrote for a word."""
+    usual = {}
+    for word, counts in kinds.items():
+        least = _MIN_SHARE * sum(counts.values())
+        usual[word] = weighted({wrong: n for wrong, n in counts.items() if n >= least})
+    return usual
 
 
 def _misspellings(lists_dir: Path, counts: Mapping[str, int]) -> dict[str, Weighted]:
@@ -345,9 +389,11 @@ def _misspellings(lists_dir: Path, counts: Mapping[str, int]) -> dict[str, Weigh
 
     def add(wrong: str, right: str, weight: float) -> None:
         wrong, right = wrong.lower(), right.lower()
-        if wrong.isalpha() and right.isalpha() and wrong != right and counts.get(right, 0) >= 3:
-            if counts.get(wrong, 0) * 50 < counts[right]:
-                found[right][wrong] = found[right].get(wrong, 0.0) + weight
+        known = counts.get(right, 0)
+        if not wrong.isalpha() or not right.isalpha() or known < 3:
+            return
+        if wrong != right and counts.get(wrong, 0) * 50 < known:
+            found[right][wrong] = found[right].get(wrong, 0.0) + weight
 
     for name, weight in _MISSPELLING_LISTS:
         for wrong, rights in _rows(lists_dir / name, 2):
@@ -363,10 +409,19 @@ def _misspellings(lists_dir: Path, counts: Mapping[str, int]) -> dict[str, Weigh
 
 
 def _homophones(lists_dir: Path, counts: Mapping[str, int]) -> dict[str, tuple[str, ...]]:
+    """Sound-alikes; a rare word is no slip for a frequent one."""
     variants = _variants(lists_dir)
     found: dict[str, set[str]] = defaultdict(set)
     for line in _lines(lists_dir / "homophones_cmudict.tsv.xz"):
         group = [word for word in line.split("\t") if counts.get(word, 0) >= 30 and len(word) > 2]
         for word in group:
-            found[word] |= {w for w in group if frozenset((w, word)) not in variants and w != word}
+            if word not in FUNCTION_WORDS:
+                found[word] |= {
+                    other
+                    for other in group
+                    if other != word
+                    and counts[other] > 0.04 * counts[word]
+                    and frozenset((other, word)) not in variants
+                    and re.sub(r"(.)\1", r"\1", other) != re.sub(r"(.)\1", r"\1", word)
+                }
     return {word: tuple(sorted(others)) for word, others in found.items() if others}

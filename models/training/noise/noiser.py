@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import math
 import random
-from bisect import bisect
 from collections.abc import Callable, Mapping, Sequence
-from itertools import accumulate
 
 from gec.errors import ConfigError
 from gec.models.training.noise import (
@@ -64,17 +62,22 @@ ERROR_TYPES: dict[str, ErrorType] = {
 """Functions that make one error of their kind at a random place; None where none is possible."""
 
 DEFAULT_RATES: dict[str, float] = {
-    "R:VERB:SVA": 8, "R:VERB:TENSE": 7, "R:VERB:FORM": 7, "R:VERB:INFL": 1, "M:VERB": 2.5,
-    "U:VERB": 1.5, "M:DET": 8, "U:DET": 4, "R:DET": 2, "R:DET:ART": 1.5, "M:PREP": 3.5,
-    "U:PREP": 2.5, "R:PREP": 6.5, "R:NOUN:NUM": 8, "R:NOUN:INFL": 1, "R:NOUN:POSS": 1,
-    "M:PRON": 1.2, "U:PRON": 0.6, "R:PRON": 1.5, "R:ADJ": 1, "R:ADV": 1, "R:ADJ:FORM": 1,
-    "R:OTHER": 5, "R:MORPH": 2, "M:OTHER": 1.5, "U:OTHER": 0.8, "R:WO": 2.5, "M:PUNCT": 7,
-    "U:PUNCT": 2.5, "R:PUNCT": 2, "R:ORTH": 6, "R:CONTR": 1.2, "U:DUP": 0.6, "R:SPELL": 8,
+    "R:VERB:SVA": 2.5, "R:VERB:TENSE": 14.0, "R:VERB:FORM": 2.5, "R:VERB:INFL": 0.9,
+    "M:VERB": 1.1, "U:VERB": 3.5, "M:DET": 2.5, "U:DET": 3.5, "R:DET": 1.5, "R:DET:ART": 3.0,
+    "M:PREP": 1.2, "U:PREP": 4.2, "R:PREP": 1.7, "R:NOUN:NUM": 3.6, "R:NOUN:INFL": 3.0,
+    "R:NOUN:POSS": 5.0, "M:PRON": 4.0, "U:PRON": 2.5, "R:PRON": 2.5, "R:ADJ": 3.0, "R:ADV": 2.0,
+    "R:ADJ:FORM": 3.5, "R:OTHER": 1.8, "R:MORPH": 2.4, "M:OTHER": 0.6, "U:OTHER": 0.6,
+    "R:WO": 5.0, "M:PUNCT": 2.3, "U:PUNCT": 1.1, "R:PUNCT": 0.9, "R:ORTH": 1.4, "R:CONTR": 2.5,
+    "U:DUP": 0.05, "R:SPELL": 1.2,
 }  # fmt: skip
-"""Shares of the types in learners' text, in per cent, after JFLEG, CoNLL and W&I."""
+"""Weights that make each type's share of all errors what it is in learners' text.
+
+A type that few sentences have a place for is drawn more often. Over the English recipe's mix of
+sources, in per cent: determiners 14, prepositions 12, punctuation 11, agreement 8, spelling 8,
+noun number 7, verb form 6, case and spacing 6, confused words 5, tense 4, derived words 3.
+"""
 
 _TYPICAL_LENGTH = 8
-_TRIES = 8
 
 
 class Noiser:
@@ -105,7 +108,9 @@ class Noiser:
         rates = rates or DEFAULT_RATES
         unknown = sorted(set(rates) - set(ERROR_TYPES))
         if unknown:
-            raise ConfigError(f"unknown error type {unknown[0]!r}, expected one of {[*ERROR_TYPES]}")
+            raise ConfigError(
+                f"unknown error type {unknown[0]!r}, expected one of {[*ERROR_TYPES]}"
+            )
         if any(rate < 0 for rate in rates.values()) or not any(rates.values()):
             raise ConfigError("error rates must not be negative, and one must be above zero")
         if not 0 <= clean_share <= 1 or mean_errors < 0 or max_errors < 1:
@@ -115,10 +120,11 @@ class Noiser:
         self.mean_errors = mean_errors
         self.max_errors = max_errors
         self._types = [ERROR_TYPES[name] for name, rate in rates.items() if rate]
-        self._totals = list(accumulate(rate for rate in rates.values() if rate))
+        self._weights = [rate for rate in rates.values() if rate]
+        self._order = range(len(self._types))
 
     def corrupt(self, words: Sequence[str], rng: random.Random) -> list[str]:
-        """Return the words with errors, or as they are by ``clean_share`` or where none fits."""
+        """Return a copy: with errors, or as it is by ``clean_share`` or where none fits."""
         clean = list(words)
         if not clean or rng.random() < self.clean_share:
             return clean
@@ -132,11 +138,14 @@ class Noiser:
         return min(1 + poisson(mean, rng), self.max_errors)
 
     def _one_error(self, words: list[str], rng: random.Random) -> list[str]:
-        for _ in range(_TRIES):
-            pick = bisect(self._totals, rng.random() * self._totals[-1])
-            changed = self._types[min(pick, len(self._types) - 1)](words, rng, self.lexicon)
+        """Make one error of a type drawn by rate; a type that finds no place is not tried again."""
+        weights = self._weights.copy()
+        for _ in weights:
+            pick = rng.choices(self._order, weights)[0]
+            changed = self._types[pick](words, rng, self.lexicon)
             if changed is not None:
                 return changed
+            weights[pick] = 0.0
         return words
 
 

@@ -18,12 +18,13 @@ from gec.models.training.noise.tables import (
     SINGULAR_DETERMINERS,
     UNCHANGED_PLURALS,
     UNCOUNTABLE,
+    word_set,
 )
 from gec.text.inflection import regular
 
 _UNCUED = 0.2
-_PLURAL_VERBS = frozenset("are were have do".split())
-_SINGULAR_VERBS = frozenset("is was has does".split())
+_PLURAL_VERBS = word_set("are were have do")
+_SINGULAR_VERBS = word_set("is was has does")
 _DOUBLE_PLURALS = {p: p + "s" for p in IRREGULAR_PLURALS.values() if not p.endswith("s")}
 
 
@@ -38,16 +39,17 @@ def _number(words: list[str], lexicon: Lexicon) -> Iterator[Edit]:
         if words[i] != word and (i or lexicon.is_name(words[i])):
             continue
         if word in UNCOUNTABLE:
-            if _nominal(low, i, lexicon):
+            if _nominal(low, i, lexicon) and not word.endswith("s"):
                 yield swap(i, regular(word, "+s"), 0.8)
-        elif word in lexicon.singulars:
+        elif word in lexicon.singulars and word != "people":
             if before not in ("he", "she", "it") and _nominal(low, i, lexicon):
                 cued = _plural_cue(low, i) or after in _PLURAL_VERBS
                 yield swap(i, lexicon.singulars[word], 1.0 if cued else _UNCUED)
-        elif word in lexicon.plurals and after not in lexicon.plurals and after != "-":
-            if _nominal(low, i, lexicon) and before != "-":
-                cued = _singular_cue(low, i) or after in _SINGULAR_VERBS
-                yield swap(i, lexicon.plurals[word], 0.7 if cued else _UNCUED / 2)
+        elif i and word in lexicon.plurals and after not in lexicon.plurals:
+            near = before in DETERMINERS or after in _SINGULAR_VERBS
+            weight = 0.7 if _singular_cue(low, i) else _UNCUED / 2 if near else _UNCUED / 6
+            if _nominal(low, i, lexicon):
+                yield swap(i, lexicon.plurals[word], weight)
 
 
 def _nominal(low: Sequence[str], i: int, lexicon: Lexicon) -> bool:
@@ -84,20 +86,21 @@ def inflection(words: list[str], rng: random.Random, lexicon: Lexicon) -> list[s
 
 
 def _inflection(words: list[str], lexicon: Lexicon) -> Iterator[Edit]:
-    for i, word in enumerate(lower(words)):
-        if word in UNCHANGED_PLURALS:
+    low = lower(words)
+    for i, word in enumerate(low):
+        if word in UNCHANGED_PLURALS and (not i or low[i - 1] not in ("to", "i", "we")):
             yield swap(i, word if word.endswith("s") else regular(word, "+s"))
         if word in _DOUBLE_PLURALS and word != "people":
             yield swap(i, _DOUBLE_PLURALS[word])
         singular = lexicon.singulars.get(word)
-        if not singular or singular == "person" or lexicon.is_name(words[i]):
+        if not singular or singular == "person" or not _nominal(low, i, lexicon):
             continue
         if word in IRREGULAR_PLURALS.values():
             yield swap(i, regular(singular, "+s"))
         if word.endswith("es") and word != singular + "s":
-            yield swap(i, singular + "s", 0.5)
+            yield swap(i, singular + ("s" if not singular.endswith("s") else ""), 0.7)
         elif word.endswith("s") and singular.endswith(("o", "y", "h")):
-            yield swap(i, singular + "es", 0.2)
+            yield swap(i, singular + "es", 0.05)
 
 
 def possessive(words: list[str], rng: random.Random, lexicon: Lexicon) -> list[str] | None:
@@ -113,10 +116,9 @@ def _possessive(words: list[str], lexicon: Lexicon) -> Iterator[Edit]:
         if word in ("'s", "’s") and _owned(words, low, i + 1, lexicon):
             yield drop(i, 0.8)
             yield Edit(i - 1, i + 1, (words[i - 1] + "s",), 1.0)
-        elif word in ("'", "’") and before.endswith("s") and _owned(words, low, i + 1, lexicon):
-            if before in lexicon.singulars:
-                yield drop(i)
-                yield Edit(i - 1, i + 1, (lexicon.singulars[before], "'s"), 0.4)
+        elif word in ("'", "’") and before in lexicon.singulars and after in lexicon.plurals:
+            yield drop(i)
+            yield Edit(i - 1, i + 1, (lexicon.singulars[before], "'s"), 0.4)
 
 
 def _owned(words: Sequence[str], low: Sequence[str], i: int, lexicon: Lexicon) -> bool:

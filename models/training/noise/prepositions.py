@@ -13,6 +13,7 @@ from gec.models.training.noise.tables import (
     OBJECTS,
     PREPOSITIONS,
     PUNCTUATION,
+    word_set,
 )
 
 _DROPPED = {
@@ -27,16 +28,18 @@ _DIRECT = {
     "consider": "about", "explain": "about", "help": "to", "thank": "to", "order": "for",
     "face": "with", "leave": "from", "watch": "at", "influence": "on", "support": "to",
 }  # fmt: skip
-_NO_PREPOSITION = frozenset("home here there abroad downtown upstairs downstairs everywhere".split())
-_MOVES = frozenset("go come get return arrive travel drive walk run move study live".split())
-_TIMES = frozenset("week month year night time summer winter spring day morning evening afternoon".split())
-_RARE = frozenset("as behind near towards until till".split())
+_NO_PREPOSITION = word_set("home here there abroad downtown upstairs downstairs everywhere")
+_MOVES = word_set("go come get return arrive travel drive walk run move study live")
+_TIMES = word_set("week month year night time summer winter spring day morning evening afternoon")
+_RARE = word_set("as behind near towards until till")
 
 
 def wrong(words: list[str], rng: random.Random, lexicon: Lexicon) -> list[str] | None:
     """at home -> in home; depends on -> depends of; by the counts of what people wrote."""
     low = lower(words)
-    places = [i for i in range(len(low)) if low[i] in lexicon.prepositions and _governs(low, i, lexicon)]
+    places = [
+        i for i in range(len(low)) if low[i] in lexicon.prepositions and _governs(low, i, lexicon)
+    ]
     if not places:
         return None
     weights = [0.2 if low[i] in _RARE else 1.0 for i in places]
@@ -55,12 +58,9 @@ def _governs(low: Sequence[str], i: int, lexicon: Lexicon) -> bool:
         return False
     if low[i] == "to":
         base, marker = lexicon.verb_of.get(after, ("", "-"))
-        if after == "be" or (not marker and lexicon.verbness.get(base, 0) > 0.15):
+        if after == "be" or (not marker and lexicon.verbness.get(base, 0) > 0.05):
             return False
-    if low[i] in ("as", "since", "before", "after", "until", "till", "for", "of", "about"):
-        if after in ("i", "he", "she", "we", "they") or (low[i] == "as" and i):
-            return False
-    return True
+    return after not in ("i", "he", "she", "we", "they") and not (low[i] == "as" and i)
 
 
 def missing(words: list[str], rng: random.Random, lexicon: Lexicon) -> list[str] | None:
@@ -86,12 +86,13 @@ def _extra(words: list[str], lexicon: Lexicon) -> Iterator[Edit]:
             continue
         verb = lexicon.verb_of.get(before, ("", ""))[0]
         opens = word in DETERMINERS or word in OBJECTS or lexicon.is_name(words[i])
+        plain = word in DETERMINERS and word not in ("that", "what", "which", "enough", "no")
         if word in _NO_PREPOSITION and verb in _MOVES:
             yield put(i, "to" if verb not in ("study", "live") else "in", 2.0)
         elif verb in _DIRECT and opens:
             yield put(i, _DIRECT[verb], 2.0)
         elif word in ("last", "next", "every", "this") and after in _TIMES and before != "the":
             yield put(i, "on" if after in ("day", "morning", "night") else "in", 1.5)
-        elif verb and opens and before not in AUXILIARIES and lexicon.verbness[verb] > 0.2:
-            for new in ("to", "for", "of", "in", "with"):
+        elif verb and plain and before not in AUXILIARIES and lexicon.verbness[verb] > 0.3:
+            for new in ("to", "for", "of", "about", "with"):
                 yield put(i, new, 0.03)

@@ -7,7 +7,12 @@ from collections.abc import Iterator
 
 from gec.models.training.noise.edits import Edit, apply_one, around, drop, is_word, lower, put, swap
 from gec.models.training.noise.lexicon import Lexicon
-from gec.models.training.noise.tables import AUXILIARIES, CONJUNCTIONS, FUNCTION_WORDS, QUESTION_WORDS
+from gec.models.training.noise.tables import (
+    AUXILIARIES,
+    CONJUNCTIONS,
+    FUNCTION_WORDS,
+    QUESTION_WORDS,
+)
 
 _END = frozenset(".?!")
 
@@ -16,7 +21,7 @@ def missing(words: list[str], rng: random.Random, lexicon: Lexicon) -> list[str]
     """Drop a comma or the final full stop."""
     last = len(words) - 1
     edits = (
-        drop(i, 1.0 if word == "," else 0.6)
+        drop(i, 1.0 if word == "," else 0.2)
         for i, word in enumerate(words)
         if (word == "," and 0 < i < last) or (word in ".?" and i == last and last)
     )
@@ -51,13 +56,15 @@ def _wrong(words: list[str], lexicon: Lexicon) -> Iterator[Edit]:
     last = len(words) - 1
     low = lower(words)
     for i, word in enumerate(words):
-        if i == last and i:
+        if i == last and not i:
+            return
+        if i == last:
             if word == "?":
-                yield swap(i, ".", 1.5)
+                yield swap(i, ".", 0.8)
             elif word == ".":
-                yield swap(i, ",", 0.15)
-                yield swap(i, "?", 0.1 if low[0] in QUESTION_WORDS else 0.03)
-        elif word == ".":
+                yield swap(i, ",", 0.04)
+                yield swap(i, "?", 0.1 if low[0] in QUESTION_WORDS else 0.02)
+        elif word == "." and is_word(words[i + 1]):
             after = words[i + 1]
             joined = after if lexicon.is_name(after) or after == "I" else after.lower()
             yield Edit(i, i + 2, (",", joined), 1.5)

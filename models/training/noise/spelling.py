@@ -8,11 +8,12 @@ from collections.abc import Callable
 from gec.models.training.noise.edits import apply_one, is_word, swap
 from gec.models.training.noise.lexicon import Lexicon, draw
 
-_NEAR = dict(zip(
-    "qwertyuiopasdfghjklzxcvbnm",
-    "wa qes wrd etf ryg tuh yij uok ipl ol qsz adwx sfec dgrv fhtb gjyn hkum jlin ko asx zdc xfv cgb vhn bjm nk".split(),
-    strict=True,
-))  # fmt: skip
+_KEYBOARD = ("qwertyuiop", "asdfghjkl", "zxcvbnm")
+_NEAR = {
+    key: row[max(i - 1, 0) : i] + row[i + 1 : i + 2]
+    for row in _KEYBOARD
+    for i, key in enumerate(row)
+}
 _SOUNDS = (
     ("ie", "ei"), ("ei", "ie"), ("ph", "f"), ("tion", "sion"), ("ance", "ence"), ("ence", "ance"),
     ("ent", "ant"), ("ant", "ent"), ("able", "ible"), ("ible", "able"), ("ough", "ogh"),

@@ -15,11 +15,13 @@ from gec.models.training.noise.tables import (
     HAVE,
     MID_ADVERBS,
     MODALS,
+    OBJECTS,
     OTHER_PERSONS,
     PREPOSITIONS,
     PUNCTUATION,
     SUBJECTS,
     THIRD_PERSON,
+    word_set,
 )
 from gec.text.inflection import regular
 
@@ -28,22 +30,22 @@ _AGREEMENT = {
     "were": {"was": 1.0}, "has": {"have": 1.0}, "have": {"has": 1.0}, "does": {"do": 1.0},
     "do": {"does": 1.0},
 }  # fmt: skip
-_PAST_CUES = frozenset("yesterday ago last when once while earlier before after".split())
-_STRONG_PAST_CUES = frozenset("yesterday ago last".split())
-_FUTURE_CUES = frozenset("tomorrow next soon tonight later".split())
-_HABIT_CUES = frozenset("every always usually often now today sometimes never".split())
-_PERFECT_CUES = frozenset("since already yet ever never just recently".split())
-_CLAUSE_STARTS = frozenset("if when unless until before after".split())
-_LIKE_GERUND = frozenset(
+_STRONG_PAST_CUES = word_set("yesterday ago last")
+_FUTURE_CUES = word_set("tomorrow next soon tonight later")
+_HABIT_CUES = word_set("every always usually often now today sometimes never")
+_PERFECT_CUES = word_set("since already yet ever never just recently")
+_CLAUSE_STARTS = word_set("if when unless until before after")
+_LIKE_GERUND = word_set(
     """enjoy finish avoid mind keep stop suggest consider practise practice imagine miss
-    dislike admit deny recommend risk""".split()
+    dislike admit deny recommend risk"""
 )
-_LIKE_INFINITIVE = frozenset(
+_LIKE_INFINITIVE = word_set(
     """want decide hope plan need learn agree refuse promise expect offer manage choose seem
-    fail afford pretend wish""".split()
+    fail afford pretend wish"""
 )
-_BARE_AFTER = frozenset("let make help".split())
-_BE_BEFORE = frozenset("agree depend happen die appear want like need know think work".split())
+_BARE_HEADS = word_set("let lets letting make makes made making")
+_BE_BEFORE = word_set("agree depend happen die appear want like need know think work")
+_AFTER_NOUN = word_set("is are was were has have 's")
 _PAST_BE = {"was": "is", "were": "are", "had": "have", "did": "do"}
 
 
@@ -56,7 +58,7 @@ def _subject(low: Sequence[str], i: int) -> int:
 
 
 def _person(words: Sequence[str], low: Sequence[str], i: int, lexicon: Lexicon) -> str:
-    """ "3" or "other" where the word before position i looks like a subject, else ""."""
+    """Tell the person, "3" or "other", of the subject right before i; "" where there is none."""
     j = _subject(low, i)
     if j < 0:
         return ""
@@ -102,23 +104,20 @@ def _agreement(words: list[str], lexicon: Lexicon) -> Iterator[Edit]:
         sure = _subject(low, i) >= 0 and low[_subject(low, i)] in SUBJECTS
         if not person or (not sure and lexicon.verbness.get(base, 0) < 0.3):
             continue
-        if after in AFTER_NOUN and not sure and word in lexicon.plurals:
+        if after in _AFTER_NOUN and not sure and word in lexicon.plurals:
             continue
         if marker == "+s" and person == "3":
             yield swap(i, base, 1.0 if sure else 0.7)
-        if not marker and person == "other" and _finite(low, i):
-            if lexicon.form(base, "+ed") != base:
-                yield swap(i, lexicon.form(base, "+s"), 0.7 if sure else 0.5)
-
-
-AFTER_NOUN = frozenset("is are was were has have 's".split())
+        present = lexicon.form(base, "+ed") != base
+        if not marker and person == "other" and present and _finite(low, i):
+            yield swap(i, lexicon.form(base, "+s"), 0.7 if sure else 0.5)
 
 
 def _finite(low: Sequence[str], i: int) -> bool:
     """Whether the verb at i, right after its subject, is not governed by an auxiliary before it."""
     j = _subject(low, i)
     head = low[max(j - 3, 0) : j]
-    return not any(w in DO or w in MODALS or w in _BARE_AFTER or w == "n't" for w in head)
+    return not any(w in DO or w in MODALS or w in _BARE_HEADS or w == "n't" for w in head)
 
 
 def _finite_auxiliary(words: Sequence[str], low: Sequence[str], i: int, lexicon: Lexicon) -> bool:
@@ -161,12 +160,12 @@ def _tense(words: list[str], lexicon: Lexicon) -> Iterator[Edit]:
         if word in ("will", "'ll") and future and base and not marker and before in SUBJECTS:
             yield Edit(i, i + 2, (lexicon.form(base, "+s" if before in THIRD_PERSON else ""),))
             yield Edit(i, i + 2, ("would", after), 0.3)
-        if word in SUBJECTS and before in _CLAUSE_STARTS and will and base in lexicon.verbs:
-            if marker in ("", "+s") and base not in ("have", "do"):
-                yield Edit(i + 1, i + 2, ("will", base), 0.6)
-        if word in SUBJECTS and habit and not cued and base and marker in ("", "+s"):
-            if not pasts and i + 1 < len(low) and _finite(low, i + 1):
-                yield swap(i + 1, lexicon.form(base, "+ed"), 0.2)
+        if word not in SUBJECTS or not base or marker not in ("", "+s"):
+            continue
+        if will and before in _CLAUSE_STARTS and base not in ("have", "do"):
+            yield Edit(i + 1, i + 2, ("will", base), 0.6)
+        if habit and not pasts and _finite(low, i + 1):
+            yield swap(i + 1, lexicon.form(base, "+ed"), 0.2)
 
 
 def _is_past(low: Sequence[str], i: int, lexicon: Lexicon) -> bool:
@@ -174,12 +173,17 @@ def _is_past(low: Sequence[str], i: int, lexicon: Lexicon) -> bool:
     word = low[i]
     if word in _PAST_BE:
         return True
-    base, marker = lexicon.verb_of.get(word, ("", ""))
-    if marker != "+ed":
+    if lexicon.verb_of.get(word, ("", ""))[1] != "+ed":
         return False
     j = _subject(low, i)
     before = low[j] if j >= 0 else ""
-    return not (before in BE or before in HAVE or before in DETERMINERS or before in PREPOSITIONS)
+    return not (
+        before in BE
+        or before in HAVE
+        or before in DETERMINERS
+        or before in PREPOSITIONS
+        or before in ("get", "got", "gets")
+    )
 
 
 def _past_to_present(
@@ -206,7 +210,7 @@ def form(words: list[str], rng: random.Random, lexicon: Lexicon) -> list[str] | 
 
 def _form(words: list[str], lexicon: Lexicon) -> Iterator[Edit]:
     low = lower(words)
-    for i, before, word, after in around(low):
+    for i, before, word, _ in around(low):
         base, marker = lexicon.verb_of.get(word, ("", ""))
         if not base or not i or words[i] != word:
             continue
@@ -276,10 +280,9 @@ def _bare_edits(
         yield swap(i, s, 0.6 if governor == "does" else 0.15)
         yield from _unless_same(i, base, {past: 1.0 if governor == "did" else 0.1})
         yield swap(i, ing, 0.1)
-    elif i > 1 and lexicon.verb_of.get(low[i - 2], ("", ""))[0] in _BARE_AFTER:
-        if before in ("me", "him", "her", "us", "them", "you") and low[i - 2] != "help":
-            yield Edit(i, i + 1, ("to", base), 1.0)
-            yield swap(i, ing, 0.3)
+    elif i > 1 and low[i - 2] in _BARE_HEADS and before in OBJECTS and before != "it":
+        yield Edit(i, i + 1, ("to", base), 1.0)
+        yield swap(i, ing, 0.3)
 
 
 def missing(words: list[str], rng: random.Random, lexicon: Lexicon) -> list[str] | None:
@@ -325,7 +328,7 @@ def _extra(words: list[str], lexicon: Lexicon) -> Iterator[Edit]:
                 yield put(i, be.get(before, "are" if before in OTHER_PERSONS else "is"), usual)
             elif marker == "+ed":
                 yield put(i, "was" if before in be else "were", usual)
-        elif before in MODALS and not marker and base != "have":
+        elif before in MODALS and not marker and base not in ("have", "like", "power"):
             yield put(i, "be", 0.2)
 
 
@@ -337,22 +340,22 @@ def inflection(words: list[str], rng: random.Random, lexicon: Lexicon) -> list[s
 def _inflection(words: list[str], lexicon: Lexicon) -> Iterator[Edit]:
     for i, word in enumerate(lower(words)):
         base, marker = lexicon.verb_of.get(word, ("", ""))
-        if not marker or base in ("have", "do"):
+        if not marker or base in ("have", "do", "bear"):
             continue
-        if marker == "+en" and regular(base, "+ed") != word and word.endswith("n"):
-            yield swap(i, lexicon.form(base, "+ed") + "en", 0.3)
-        for new in _naive(base, marker):
+        for new, weight in _naive(base, marker):
             if new != word and new not in lexicon.common:
-                yield swap(i, new)
+                yield swap(i, new, weight)
 
 
-def _naive(base: str, marker: str) -> Iterator[str]:
-    """Forms by the plain rule, and by no spelling rule at all."""
+def _naive(base: str, marker: str) -> Iterator[tuple[str, float]]:
+    """Forms by the plain rule, by no spelling rule at all, and by doubling in the wrong place."""
     if marker == "+s":
-        yield base + "s"
+        yield base + "s", 0.5
         return
-    yield regular(base, marker)
-    if base.endswith("y"):
-        yield base + ("ed" if marker in ("+ed", "+en") else "ing")
+    yield regular(base, marker), 1.0
+    if base.endswith("y") and marker != "+ing":
+        yield base + "ed", 0.7
     if base.endswith("e") and marker == "+ing":
-        yield base + "ing"
+        yield base + "ing", 0.15
+        if base[-2] in "mnt":
+            yield base[:-1] + base[-2] + "ing", 0.4

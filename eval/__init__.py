@@ -1,0 +1,1 @@
+"""Evaluation: scorers equal to the field's reference tools, and benchmarks."""

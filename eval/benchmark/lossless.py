@@ -1,0 +1,115 @@
+"""Is aggressive decoding lossless here? Compare it with greedy decoding, token for token.
+
+A matrix product over k rows and over one row may differ in the last bits, so where the verifier's
+two best tokens tie, the argmax may flip. Every difference is therefore traced to the first token
+that differs, and to the gap between the two best logits there.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import torch
+
+from gec.decoding.decoder import Decoder
+from gec.decoding.drafters.copy import CopyDrafter
+from gec.decoding.model import Model
+from gec.text.subwords import Subwords
+
+TIE = 1e-4
+"""Largest gap between the two best logits that counts as a tie."""
+
+
+@dataclass(frozen=True, slots=True)
+class Difference:
+    """One sentence decoded otherwise; gap is between the two tokens' logits, recomputed plainly."""
+
+    sentence: int
+    strategy: str
+    batch_size: int
+    position: int
+    greedy_token: int
+    other_token: int
+    gap: float
+
+
+@dataclass(frozen=True, slots=True)
+class LosslessReport:
+    """The comparison of every strategy and batch size with greedy decoding one at a time."""
+
+    sentences: int
+    changed: int
+    truncated: int
+    compared: tuple[tuple[str, int], ...]
+    differences: tuple[Difference, ...]
+
+    @property
+    def lossless(self) -> bool:
+        """True when every difference is a tie."""
+        return all(difference.gap <= TIE for difference in self.differences)
+
+    def describe(self, subwords: Subwords) -> str:
+        lines = [
+            f"{self.sentences} sentences, {self.changed} changed by greedy decoding, "
+            f"{self.truncated} at the length limit"
+        ]
+        for strategy, size in self.compared:
+            found = [d for d in self.differences if (d.strategy, d.batch_size) == (strategy, size)]
+            ties = sum(d.gap <= TIE for d in found)
+            lines.append(
+                f"{strategy}, batch {size}: {self.sentences - len(found)} of {self.sentences} "
+                f"token for token as greedy, batch 1; {len(found)} differ, {ties} of them by a tie "
+                f"(gap at most {TIE:g})"
+            )
+            for d in found:
+                pair = subwords.pieces([d.greedy_token, d.other_token])
+                lines.append(
+                    f"  sentence {d.sentence}, token {d.position}: {pair[0]!r} / {pair[1]!r}, "
+                    f"gap {d.gap:.2g}"
+                )
+        lines.append("lossless" if self.lossless else "NOT lossless")
+        return "\n".join(lines)
+
+
+def check_lossless(
+    model: Model, sources: Sequence[Sequence[int]], *, batch_sizes: Sequence[int] = (1, 32)
+) -> LosslessReport:
+    """Decode greedily at batch 1, then by IAD (and greedily) at every batch size, and compare."""
+    greedy, iad = Decoder(model), Decoder(model, CopyDrafter())
+    expected = [found[0] for found in greedy.decode(sources, batch_size=1)]
+    compared = [("iad", size) for size in batch_sizes]
+    compared += [("greedy", size) for size in batch_sizes if size != 1]
+    differences = []
+    for name, size in compared:
+        results = (greedy if name == "greedy" else iad).decode(sources, batch_size=size)
+        for number, (want, found) in enumerate(zip(expected, results, strict=True)):
+            if want.tokens == found[0].tokens and want.truncated == found[0].truncated:
+                continue
+            differences.append(
+                _explain(model, sources[number], number, name, size, want.tokens, found[0].tokens)
+            )
+    changed = sum(
+        tuple(source) != found.tokens for source, found in zip(sources, expected, strict=True)
+    )
+    truncated = sum(found.truncated for found in expected)
+    return LosslessReport(len(sources), changed, truncated, tuple(compared), tuple(differences))
+
+
+@torch.inference_mode()
+def _explain(
+    model: Model,
+    source: Sequence[int],
+    sentence: int,
+    strategy: str,
+    batch_size: int,
+    want: Sequence[int],
+    got: Sequence[int],
+) -> Difference:
+    want, got = [*want, model.eos_id], [*got, model.eos_id]
+    pairs = zip(want, got, strict=False)
+    position = next(i for i, (a, b) in enumerate(pairs) if a != b)
+    prefix = [model.bos_id, *want[:position]]
+    logits = model.verify(model.start([source]), [prefix], [0])[0, -1].float()
+    gap = abs(float(logits[want[position]] - logits[got[position]]))
+    return Difference(sentence, strategy, batch_size, position, want[position], got[position], gap)

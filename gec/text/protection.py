@@ -1,0 +1,232 @@
+"""Spans of the user's text that no correction may touch: addresses, code, markup, placeholders.
+
+Every rule is linear in the length of the text: repetitions are bounded, or run over characters
+that cannot start another match, or are plain searches that remember having found nothing.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import defaultdict
+from collections.abc import Collection, Iterable, Iterator
+from functools import lru_cache
+from string import ascii_lowercase, ascii_uppercase
+
+Span = tuple[int, int]
+
+_EXTENSIONS = (
+    "py|pyi|ipynb|js|mjs|ts|jsx|tsx|json|jsonl|ya?ml|toml|ini|cfg|conf|md|rst|txt|csv|tsv|html?|css"
+    "|xml|svg|png|jpe?g|gif|pdf|docx?|xlsx?|pptx?|zip|tar|gz|exe|dll|so|sh|bat|ps1|c|cc|cpp|h|hpp"
+    "|cs|java|kt|go|rs|rb|php|sql|log|lock|db|tex|bib|mp3|mp4|wav|parquet|safetensors"
+)
+
+# In order of preference. The groups are trimmed of the punctuation that follows them.
+_INLINE = re.compile(
+    rf"""
+    (?P<url> (?<![A-Za-z0-9+.-]) [A-Za-z][A-Za-z0-9+.-]{{1,20}}:// [^\s<>"“”`]+
+      | (?<![\w.@-]) (?:www\.|mailto:) [^\s<>"“”`]+
+      | (?<![\w.@-]) (?:[A-Za-z0-9][A-Za-z0-9-]{{0,62}}\.){{1,8}}
+        (?: [A-Za-z]{{2,24}} (?::\d{{1,5}})? / [^\s<>"“”`]*             # a domain with a path
+          | (?:com|org|net|edu|gov|io|dev) (?:\.[a-z]{{2}})? (?![\w-]) )
+    )
+  | (?<![\w.+%-]) [\w.+%-]{{1,64}} @ [\w-]{{1,63}} (?:\.[\w-]{{1,63}}){{1,8}}       # e-mail
+  | (?<![\w/\\.~]) (?: (?:~|\.{{1,2}})/ [\w.@+~-]* | /[\w.@+~-]+ (?=/\w)            # /usr/x, ./a.py
+      | /(?:bin|dev|etc|home|lib|mnt|opt|proc|root|srv|sys|tmp|usr|var)\b )
+    (?:/[\w@+~-]+(?:\.[\w@+~-]+)*)* /?
+  | (?<![\w/\\.-]) (?:[\w.-]{{1,100}}/){{0,30}} [\w.-]{{0,100}}? \.(?:{_EXTENSIONS}) (?![\w/])
+  | (?P<path> (?<!\w) [A-Za-z]:\\ [^\s<>"|?*`]*  |  \\\\\w[\w.$-]*\\[^\s<>"|?*`]* )       # C:\x
+  | </?[A-Za-z][\w:.-]{{0,50}} (?:\s[^<>=]{{0,200}}=[^<>]{{0,1000}})? \s{{0,5}}/?>  # <a href="x">
+  | <![A-Za-z][^<>]{{0,200}}>  |  <[A-Z][A-Z0-9 _-]{{0,60}}>                       # <YOUR NAME>
+  | &(?:\#\d{{1,7}}|\#[xX][0-9A-Fa-f]{{1,6}}|[A-Za-z][A-Za-z0-9]{{1,31}});         # &nbsp;
+  | \{{\{{[^{{}}\n]{{0,200}}\}}\}}  |  \{{%[^{{}}\n]{{0,200}}%\}}  |  \$?\{{[^{{}}\s]{{0,100}}\}}
+  | \$[A-Za-z_]\w{{0,60}}  |  %[A-Z][A-Z_]{{1,40}}%                                # $HOME
+  | %\([\w.]{{1,60}}\)[-#0+]?[\d.]{{0,10}}[A-Za-z]                                 # %(name)s
+  | (?<![\w%]) %[-+#0]?\d{{0,4}}(?:\.\d{{1,3}})?[sdifgxXcr] (?!\w)                 # %s
+  | (?<![\w:]) :[a-z][a-z0-9_+-]{{1,40}}: (?![\w:])                                # :smile:
+  | (?<![\w@]) @\w+(?:[-./]\w+)*  |  (?<![\w\#&]) \#\w+                            # @user #topic
+  | (?<=\]) \([^()\s]{{1,500}}\)                                                   # [text](target)
+  | (?<![\w.]) [vV]?\d+(?:\.\d+){{2,8}}(?:[-+.]\w+){{0,4}}  |  \b[vV]\d+(?:\.\d+)*  # 1.2.3-rc1
+  | (?<!\w) [^\W\d]\w{{0,60}}(?:\.\w{{1,60}}){{0,5}}\(\)                             # os.getcwd()
+  | (?<!\w) [^\W_]+_\w*                                                            # snake_case
+  | (?<!\w) (?:[a-z]{{2,60}}[A-Z]|[ie][A-Z][a-z])\w*                               # camelCase
+  | (?<![\w-]) (?!\d+(?:st|nd|rd|th|s)\b) (?:[^\W_]{{1,40}}-){{0,3}}               # 3D, non-MP3
+    (?:\d\w{{0,30}}?[^\W\d_]|[^\W\d_]\w{{0,30}}?\d)\w* (?:-\w+)*
+    """,
+    re.VERBOSE,
+)
+
+_MARKER = re.compile(
+    r"(?:<!--|//|/\*|#|%|--|;)[ \t]{0,20}gec:[ \t]{0,20}(off|on)\b(?:[ \t]{0,20}(?:-->|\*/))?"
+)
+_FENCE = re.compile(r"^[ \t>]*(`{3,}|~{3,})([^\n]*)$", re.MULTILINE)
+_FRONT_MATTER = re.compile(r"\ufeff?---[ \t]*\n(?=[\w-]+:).*?\n---[ \t]*(?=\n|\Z)", re.DOTALL)
+_RAW_ELEMENT = re.compile(r"<(code|pre|script|style|kbd|samp|tt|math|svg)(?=[\s>])[^<>]{0,1000}>")
+# One code point for one, so that offsets stay (str.lower makes two of "İ").
+_LOWER = str.maketrans(ascii_uppercase, ascii_lowercase)
+_NEWLINES = str.maketrans(dict.fromkeys("\r\v\f\x1c\x1d\x1e\x85\u2028\u2029", "\n"))
+
+
+def protected_spans(text: str, *, dictionary: Collection[str] = ()) -> list[Span]:
+    """Return the spans (start, end), in code points, that must stay as they are.
+
+    Sorted, none empty, none touching another, without whitespace at their ends. They are URLs,
+    domains, e-mail addresses, file paths and names; Markdown code (inline and fenced), link
+    targets and front matter; tags, raw elements and entities; placeholders, @mentions,
+    #hashtags and :emoji:; versions and words that mix digits and letters (10km, but 2nd and
+    1990s are plain English); identifiers; what stands between "gec: off" and "gec: on" in
+    comments; and the whole words or phrases of ``dictionary``, in its case.
+    """
+    flat = unify_newlines(text)
+    found: list[Span] = []
+    for rule in (_regions, _front_matter, _fences, _comments, _raw_elements, _inline):
+        found += rule(flat)
+    found += _code_spans(flat, found)
+    if dictionary:
+        found += _entries(flat, _index(frozenset(dictionary)))
+    return _merged(text, found)
+
+
+def unify_newlines(text: str) -> str:
+    """Return ``text`` with every line ending as a line feed and every offset as it was."""
+    return text.replace("\r\n", " \n").translate(_NEWLINES)
+
+
+def mask(text: str, spans: Iterable[Span], character: str) -> str:
+    """Return ``text`` with every code point of the sorted ``spans`` replaced by ``character``."""
+    pieces, at = [], 0
+    for start, end in spans:
+        pieces += text[at:start], character * (end - start)
+        at = end
+    return "".join(pieces) + text[at:]
+
+
+def _merged(text: str, spans: Iterable[Span]) -> list[Span]:
+    merged: list[Span] = []
+    for start, end in sorted(spans):
+        inside = text[start:end]
+        start += len(inside) - len(inside.lstrip())
+        end -= len(inside) - len(inside.rstrip())
+        if start >= end:
+            continue
+        if merged and start <= merged[-1][1]:
+            merged[-1] = (merged[-1][0], max(end, merged[-1][1]))
+        else:
+            merged.append((start, end))
+    return merged
+
+
+def _inline(text: str) -> Iterator[Span]:
+    for match in _INLINE.finditer(text):
+        if match["url"] is match["path"] is None:
+            yield match.span()
+        else:
+            yield match.start(), match.start() + len(_without_punctuation(match[0]))
+
+
+def _without_punctuation(url: str) -> str:
+    """Drop what ends the sentence, not the URL: periods, and brackets not opened inside."""
+    extra = {close: url.count(close) - url.count(open_) for open_, close in ("()", "[]", "{}")}
+    end = len(url)
+    while end and (url[end - 1] in ".,;:!?'’…*_" or extra.get(url[end - 1], 0) > 0):
+        if url[end - 1] in extra:
+            extra[url[end - 1]] -= 1
+        end -= 1
+    return url[:end]
+
+
+def _regions(text: str) -> Iterator[Span]:
+    """From "gec: off" to "gec: on" or the end; the markers included."""
+    start: int | None = None
+    for match in _MARKER.finditer(text):
+        if match[1] == "on":
+            yield match.start() if start is None else start, match.end()
+            start = None
+        elif start is None:
+            start = match.start()
+    if start is not None:
+        yield start, len(text)
+
+
+def _front_matter(text: str) -> Iterator[Span]:
+    if match := _FRONT_MATTER.match(text):
+        yield match.span()
+
+
+def _fences(text: str) -> Iterator[Span]:
+    opening: re.Match[str] | None = None
+    for line in _FENCE.finditer(text):
+        fence, rest = line[1], line[2].strip()
+        if opening is None:
+            if "`" not in rest:
+                opening = line
+        elif not rest and fence.startswith(opening[1]):
+            yield opening.start(), line.end()
+            opening = None
+    if opening is not None:
+        yield opening.start(), len(text)
+
+
+def _comments(text: str) -> Iterator[Span]:
+    start = text.find("<!--")
+    while start >= 0 and (end := text.find("-->", start + 4)) >= 0:
+        yield start, end + 3
+        start = text.find("<!--", end + 3)
+
+
+def _raw_elements(text: str) -> Iterator[Span]:
+    """Elements whose content is not prose, from the opening to the closing tag."""
+    lowered = text.translate(_LOWER)
+    never: set[str] = set()
+    at = 0
+    for tag in _RAW_ELEMENT.finditer(lowered):
+        if tag.start() < at or tag[1] in never:
+            continue
+        closing = f"</{tag[1]}>"
+        end = lowered.find(closing, tag.end())
+        if end < 0:
+            never.add(tag[1])
+        else:
+            at = end + len(closing)
+            yield tag.start(), at
+
+
+def _code_spans(text: str, taken: Iterable[Span]) -> Iterator[Span]:
+    """Markdown: a run of backticks to the next run of the same length in the same paragraph."""
+    masked = mask(text, _merged(text, taken), "x")
+    for paragraph in re.finditer(r"(?:[^\n]|\n(?![ \t]*\n))+", masked):
+        runs = [run.span() for run in re.finditer(r"`+", paragraph[0])]
+        closing: dict[int, int] = {}  # run: the next one of its length
+        latest: dict[int, int] = {}
+        for i, (start, end) in reversed([*enumerate(runs)]):
+            if end - start in latest:
+                closing[i] = latest[end - start]
+            latest[end - start] = i
+        i = 0
+        while i < len(runs):
+            if i in closing:
+                start, i = runs[i][0], closing[i]
+                yield paragraph.start() + start, paragraph.start() + runs[i][1]
+            i += 1
+
+
+_TOKEN = re.compile(r"\w+|[^\w\s]")
+
+
+@lru_cache(maxsize=8)
+def _index(dictionary: frozenset[str]) -> dict[str, list[str]]:
+    """The entries by their first token, longest first."""
+    index: dict[str, list[str]] = defaultdict(list)
+    for entry in sorted((entry.strip() for entry in dictionary), key=len, reverse=True):
+        if head := _TOKEN.match(entry):
+            index[head[0]].append(entry)
+    return dict(index)
+
+
+def _entries(text: str, index: dict[str, list[str]]) -> Iterator[Span]:
+    for token in _TOKEN.finditer(text):
+        for entry in index.get(token[0], ()):
+            end = token.start() + len(entry)
+            glued = text[end - 1 : end + 1]
+            if text.startswith(entry, token.start()) and not re.fullmatch(r"\w\w", glued):
+                yield token.start(), end
+                break

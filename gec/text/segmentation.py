@@ -1,0 +1,297 @@
+"""Text to sentences of words: blocks (paragraphs, headings, list items) first, then sentences.
+
+The rules look at the text with its protected spans masked, so that no boundary falls into one.
+Where a rule is in doubt it does not split: two sentences in one are corrected well enough, half
+a sentence is not.
+"""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_left
+from collections.abc import Collection, Iterator, Sequence
+from dataclasses import dataclass
+from functools import cache
+from importlib import import_module
+
+from gec.text.protection import Span, mask, protected_spans, unify_newlines
+from gec.text.words import Word, normalise, split_words
+
+
+@dataclass(frozen=True, slots=True)
+class Sentence:
+    """A sentence: code points ``start`` to ``end`` of the user's text, and its words."""
+
+    start: int
+    end: int
+    words: tuple[Word, ...]
+
+
+def segment(text: str, *, dictionary: Collection[str] = ()) -> list[Sentence]:
+    """Cut a text into sentences whose words cover, in order, every character but whitespace.
+
+    A single line break does not end a sentence; blank lines, list items, headings, table rows
+    and fenced code do. A protected span (see :func:`protected_spans`; ``dictionary`` is passed
+    on) is one protected word; so are list bullets, heading marks and rules, which also are
+    sentences of their own.
+    """
+    protected = protected_spans(text, dictionary=dictionary)
+    masked = unify_newlines(mask(text, protected, _MASK))
+    blocks, markers = _blocks(text, masked)
+    protected = sorted(protected + markers)
+    return [
+        Sentence(start, end, tuple(_words(text, start, end, protected)))
+        for block in blocks
+        for start, end in _sentences(masked, *block)
+    ]
+
+
+def _set(words: str) -> frozenset[str]:
+    return frozenset(words.split())
+
+
+def _words(text: str, start: int, end: int, protected: Sequence[Span]) -> Iterator[Word]:
+    for i in range(bisect_left(protected, (start, start)), bisect_left(protected, (end, end))):
+        span = protected[i]
+        yield from split_words(text[start : span[0]], start)
+        yield Word(normalise(text[slice(*span)]), *span, protected=True)
+        start = span[1]
+    yield from split_words(text[start:end], start)
+
+
+# ------------------------------------------------------------------------------------- blocks
+
+_MASK = "\ue000"
+_BULLET = re.compile(
+    r"[\s\ufeff]*(?:(?:>|[-*+•‣◦▪–]|\(?\d{1,3}[.)]|\(?[a-z]\)|\#{1,6}|\[[ xX]\])(?:\s+|$))+"
+)
+_RULE = re.compile(rf"(?:[^\w{_MASK}]|_)+")  # ---, ***, |---|
+# A line that ends in one of these goes on in the next.
+_LINKS = _set(
+    """
+    a an and are as at be because but by can could do does for from had has have her his i if in
+    into is its mr mrs ms dr my nor not of on or our over should so than that the their this to
+    under was we were when which who will with would your
+    """
+)
+
+
+def _blocks(text: str, masked: str) -> tuple[list[Span], list[Span]]:
+    """Return all blocks in order, and which of their spans are bullets, heading marks, rules."""
+    blocks: list[Span] = []
+    markers: list[Span] = []
+    before = ""  # the line before; empty where no sentence goes on in this one
+    quoted = False
+    end = -1
+    for line in masked.split("\n"):
+        start, end = end + 1, end + 1 + len(line)
+        mark = (_BULLET.match(line) or _RULE.fullmatch(line)) if line.strip() else None
+        content = line[mark.end() :].strip() if mark else line.strip()
+        quote = mark is not None and mark[0].strip() == ">"
+        code = not content.strip(_MASK) and _is_code(text[start:end].strip())
+        joins = (
+            before and content and not code and quote == quoted and (quote or not mark)
+        ) and not _starts_anew(before, content)
+        if mark:
+            markers.append(_trimmed(masked, start, start + mark.end()))
+            if not joins:
+                blocks.append(markers[-1])
+        if joins:
+            blocks[-1] = (blocks[-1][0], end)
+        elif content:
+            blocks.append((start + (mark.end() if mark else 0), end))
+        heading = mark is not None and "#" in mark[0]
+        before = "" if code or heading or content.startswith("|") else content
+        quoted = quote
+    return blocks, markers
+
+
+def _is_code(line: str) -> bool:
+    """Whether a line that is one protected span stands on its own: fenced code, a comment."""
+    return "\n" in line or "\r" in line or line.startswith(("<", "`", "~", "/", "#"))
+
+
+def _starts_anew(before: str, line: str) -> bool:
+    """Whether two lines look like a title and a text, or two items, not like a wrapped sentence.
+
+    That is, the first has no punctuation at its end, the second starts with a capital letter,
+    and its first word would still have had room above.
+    """
+    return (
+        before[-1].isalnum()
+        and line[0].isupper()
+        and before.split()[-1].lower() not in _LINKS
+        and len(before) + 1 + len(line.split()[0]) <= len(line)
+    ) or line.startswith("|")
+
+
+def _trimmed(text: str, start: int, end: int) -> Span:
+    while start < end and text[start].isspace():
+        start += 1
+    while end > start and text[end - 1].isspace():
+        end -= 1
+    return start, end
+
+
+# ---------------------------------------------------------------------------------- sentences
+
+_STOP = re.compile(
+    r"(?<![.!?…])(?P<stop>[.!?…]+(?:[ \t]+[.!?…]+(?=\s|\Z))*)"
+    rf"(?P<close>[\"'”’»)\]}}*_{_MASK}]*)(?=\s|\Z)"
+)
+_CLOSER_APART = re.compile(r"[ \t]+(''|[\"”’)\]])(?=\s|\Z)")  # tokenized text: hello . "
+_AFTER = re.compile(r"\s*(\S{0,40})")
+_OPENERS = "\"'“‘«([{*_`¡¿"
+
+_TITLES = _set(
+    """
+    mr mrs ms mx dr prof st gen sen rep gov capt lt col sgt maj rev hon pres messrs mme mlle vs v
+    cf viz e.g i.e eg ie approx ca incl excl resp mt ft esp max min avg est
+    """
+)
+_NUMBERED = _set(
+    """
+    fig figs eq eqs sec ch chap vol no nos nr p pp art par app ex ref refs tab op ed eds dept
+    univ tel ext
+    """
+)
+_SHORT = _set(
+    """
+    inc co corp ltd llc bros jr sr jan feb mar apr jun jul aug sep sept oct nov dec mon tue tues
+    wed thu thurs fri sat sun ave blvd rd hwy ph.d
+    """
+)
+_ABBREVIATIONS = _TITLES | _NUMBERED | _SHORT | {"al", "etc"}
+_STARTERS = _set(
+    """
+    the an this that these those it he she we they you i my his our their its there then but and
+    so if when while although because however in on at for from after before what why who how
+    where which is are do does did can one some many most all also another finally first moreover
+    i'm it's he's she's we're they're don't
+    """
+)
+
+
+def _sentences(masked: str, start: int, end: int) -> Iterator[Span]:
+    begin = counted = start
+    quotes = 0
+    for found in _STOP.finditer(masked, start, end):
+        at = found.end()
+        quotes += masked.count('"', counted, at)
+        counted = at
+        apart = _CLOSER_APART.match(masked, at, end)
+        if apart and (apart[1] != '"' or quotes % 2):
+            at = apart.end()
+        after = _AFTER.match(masked, at, end)
+        before = masked[max(begin, found.start() - 40) : found.start()]
+        word = before.split()[-1] if before.strip() and not before[-1].isspace() else ""
+        first = found.start() - len(word) - begin < 3
+        if (
+            after
+            and after[1]
+            and _is_boundary(word, found["stop"], found["close"], after[1], first)
+        ):
+            yield _trimmed(masked, begin, at)
+            begin = counted = at
+            quotes = 0
+    rest = _trimmed(masked, begin, end)
+    if rest[0] < rest[1]:
+        yield rest
+
+
+def _is_boundary(before: str, stop: str, close: str, after: str, first: bool) -> bool:
+    """Whether a sentence ends between ``before + stop + close`` and ``after``.
+
+    ``first``: ``before`` is the first word of the sentence ("1. Open the door").
+    """
+    word = before.lstrip(_OPENERS)
+    lower = word.lower()
+    following = after.lstrip(_OPENERS + _MASK)
+    starter = following.rstrip(",;:").replace("’", "'").lower() in _STARTERS
+    abbreviation = lower in _ABBREVIATIONS or "." in word
+    if following[:1].islower():
+        return starter and not close and len(word) > 1 and word.islower() and not abbreviation
+    if after[0] in ",;:)]}":
+        return False
+    if stop != ".":
+        return True
+    if lower in _TITLES:
+        return False
+    if lower in _NUMBERED:
+        return starter or not (following[:1].isdigit() or len(following.rstrip(".,:)")) == 1)
+    if (
+        lower == "al"
+        or (lower in _SHORT and not word.islower())
+        or re.fullmatch(r"[^\W\d_](?:\.[^\W\d_])*", word)
+    ):
+        return starter
+    return not (first and word.isdecimal() and len(word) < 4)
+
+
+# ------------------------------------------------------------------------------------ windows
+
+
+def windows(words: Sequence[Word], *, size: int, overlap: int) -> list[tuple[int, int]]:
+    """Return ranges (start, end) of word indices that cover ``words``, each at most ``size`` long.
+
+    One range where that suffices; otherwise as few as possible, of nearly equal length, each
+    sharing exactly ``overlap`` words with the next. Raises ValueError unless
+    0 <= overlap < size.
+
+    >>> windows([Word("a", i, i + 1) for i in range(10)], size=6, overlap=2)
+    [(0, 6), (4, 10)]
+    """
+    if not 0 <= overlap < size:
+        raise ValueError(f"expected 0 <= overlap < size, got overlap {overlap} and size {size}")
+    if not words:
+        return []
+    count = max(1, -(-(len(words) - overlap) // (size - overlap)))
+    length, longer = divmod(len(words) + (count - 1) * overlap, count)
+    ranges: list[tuple[int, int]] = []
+    start = 0
+    for i in range(count):
+        end = start + length + (i < longer)
+        ranges.append((start, end))
+        start = end - overlap
+    return ranges
+
+
+# ----------------------------------------------------------------------------------- language
+
+# Frequent in English and in no other language below; enough to look no further.
+_ENGLISH = _set(
+    """
+    the and that this these those they them their you your it its she are were been being have
+    having with from my our not because about would could should cannot there where which when
+    what who why how n't 's 'm 're 've 'll does did doing some any many much very more than then
+    go going people think know want like make good time
+    """
+)
+_OTHERS = ("de", "fr", "es", "it", "pt", "nl", "sv", "da", "nb", "fi", "pl", "cs", "ro", "hu", "tr")
+
+
+@cache
+def _stop_words(language: str) -> frozenset[str]:
+    return frozenset(import_module(f"spacy.lang.{language}.stop_words").STOP_WORDS)
+
+
+def looks_english(words: Sequence[Word]) -> bool:
+    """Whether a sentence may be English; False means leave it alone.
+
+    False where most letters are not Latin, or where function words of one other European
+    language (spaCy's stop words) clearly outnumber the English ones. Short or undecided
+    sentences, and learners' English, count as English.
+    """
+    forms = [word.text.lower() for word in words if not word.protected]
+    letters = [c for form in forms for c in form if c.isalpha()]
+    latin = sum(c < "\u0250" or "\u1e00" <= c <= "\u1eff" for c in letters)
+    if latin * 2 < len(letters):
+        return False
+    forms = [form for form in forms if form[0].isalpha() or form[0] == "'"]
+    known = sum(form in _ENGLISH for form in forms)
+    if len(forms) < 4 or known * 6 >= len(forms):
+        return True
+    english = _stop_words("en")
+    foreign = [form for form in forms if form not in english and form not in _ENGLISH]
+    most = max(sum(form in _stop_words(language) for form in foreign) for language in _OTHERS)
+    return most < 2 or most * 5 < len(forms) or most <= known * 2

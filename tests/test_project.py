@@ -1,0 +1,191 @@
+"""The frame: what is installed, what is public, what is documented, who may import whom."""
+
+from __future__ import annotations
+
+import ast
+import os
+import re
+import runpy
+import shlex
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+from fake_corrector import FakeCorrector
+
+import gec
+import gec.loading
+from gec.cli import build_parser
+
+if TYPE_CHECKING:
+    from setuptools import Distribution
+
+ROOT = Path(__file__).resolve().parent.parent
+ROOMS = {"gec": "gec", "models": "gec.models", "eval": "gec.eval", "web": "gec.web"}
+# Where the rooms are put together; everything else in gec/ knows none of them.
+COMPOSITION_ROOTS = {"gec/cli.py", "gec/loading.py"}
+
+
+@pytest.fixture(scope="module")
+def distribution() -> Iterator[Distribution]:
+    """setup.py's metadata, without building anything."""
+    import setuptools  # noqa: F401 - puts distutils in place
+    from distutils.core import run_setup  # isort: skip
+
+    before = Path.cwd()
+    os.chdir(ROOT)
+    try:
+        yield run_setup("setup.py", stop_after="init")
+    finally:
+        os.chdir(before)
+
+
+def python_files() -> Iterator[tuple[Path, str]]:
+    """Every source file of the rooms with its import name."""
+    for folder, package in ROOMS.items():
+        for path in sorted((ROOT / folder).rglob("*.py")):
+            parts = path.relative_to(ROOT / folder).with_suffix("").parts
+            parts = parts[:-1] if parts[-1] == "__init__" else parts
+            yield path, ".".join([package, *parts])
+
+
+# ----------------------------------------------------------------------------------- installation
+
+
+def test_only_gec_is_installed(distribution: Distribution) -> None:
+    packages = distribution.packages or []
+    assert {name.split(".")[0] for name in packages} == {"gec"}
+    assert len(packages) == len(set(packages))
+    assert not distribution.py_modules
+    assert not distribution.ext_modules
+    assert not distribution.data_files
+    assert distribution.entry_points == {"console_scripts": ["gec = gec.cli:main"]}
+
+
+def test_every_source_file_is_installed(distribution: Distribution) -> None:
+    build = distribution.get_command_obj("build_py")
+    build.ensure_finalized()
+    prefix = f"{build.build_lib}/"
+    outputs = {name.removeprefix(prefix) for name in build.get_outputs(include_bytecode=False)}
+    expected = {
+        name.replace(".", "/") + ("/__init__.py" if path.name == "__init__.py" else ".py")
+        for path, name in python_files()
+    }
+    assert {name for name in outputs if name.endswith(".py")} == expected
+    assert all(name.startswith("gec/") for name in outputs)
+    data = {name for name in outputs if not name.endswith(".py")}
+    assert "gec/py.typed" in data
+    recipes = {f"gec/models/recipes/{p.name}" for p in (ROOT / "models/recipes").glob("*.toml")}
+    bundles = {f"gec/{p.relative_to(ROOT)}" for p in (ROOT / "models/bundles").rglob("config.json")}
+    assert recipes | bundles <= data
+
+
+def test_requirements_and_pins_agree(distribution: Distribution) -> None:
+    pinned = dict(re.findall(r"^([\w.-]+)==(\S+)$", (ROOT / "constraints.txt").read_text(), re.M))
+    assert pinned["torch"] == "2.13.0"
+    wanted = list(distribution.install_requires)
+    for requirements in distribution.extras_require.values():
+        wanted += requirements
+    names = {re.split(r"[<>=]", requirement)[0] for requirement in wanted}
+    assert names <= set(pinned)
+
+
+def test_no_machine_is_named() -> None:
+    """Configuration holds no path and no package host of the machine it was written on."""
+    for name in ("constraints.txt", "Makefile", "setup.py", "pyproject.toml", ".ci/run"):
+        text = (ROOT / name).read_text()
+        assert not re.search(r"https?://|file://|--index-url|--find-links|/root/|/home/", text), (
+            name
+        )
+
+
+# --------------------------------------------------------------------------------- public surface
+
+
+def test_public_surface() -> None:
+    assert sorted(gec.__all__) == [
+        "ConfigError",
+        "Correction",
+        "Corrector",
+        "DataError",
+        "Edit",
+        "GecError",
+        "InputError",
+        "ModelError",
+        "__version__",
+        "load",
+    ]
+    for name in gec.__all__:
+        assert getattr(gec, name) is not None
+        assert name in dir(gec)
+    with pytest.raises(AttributeError, match="no attribute 'nothing'"):
+        gec.nothing  # noqa: B018
+
+
+def test_one_exception_tree() -> None:
+    for error in (gec.ModelError, gec.InputError, gec.ConfigError, gec.DataError):
+        assert error.__bases__ == (gec.GecError,)
+
+
+# ---------------------------------------------------------------------------------- documentation
+
+
+def test_command_line_page_is_current() -> None:
+    namespace = runpy.run_path(str(ROOT / "docs/help.py"))
+    text = (ROOT / "docs/cli.md").read_text(encoding="utf-8")
+    assert namespace["page"](text) == text, "docs/cli.md is out of date: make docs"
+
+
+@pytest.mark.parametrize("page", ["README.md", "docs/cli.md"])
+def test_commands_in_the_documentation_exist(page: str) -> None:
+    text = (ROOT / page).read_text(encoding="utf-8")
+    commands = re.findall(r"^\$ (?:echo .*\| )?gec ([^|>#\n]*)", text, re.M)
+    assert commands
+    for command in commands:
+        build_parser().parse_args(shlex.split(command.replace("<", "")))
+
+
+def test_python_in_the_readme_runs(
+    loads: list[FakeCorrector], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "sentences.txt").write_text("I go\n")
+    monkeypatch.setattr(gec, "load", gec.loading.load)  # the fake, also if gec.load is known
+    text = (ROOT / "README.md").read_text(encoding="utf-8")
+    for block in re.findall(r"^```python\n(.*?)^```", text, re.M | re.S):
+        exec(compile(block, "README.md", "exec"), {})
+
+
+# ------------------------------------------------------------------------------------------ arrows
+
+
+def imports(path: Path, module: str) -> Iterator[str]:
+    """Absolute names of everything a file imports, at any depth."""
+    package = module.split(".") if path.name == "__init__.py" else module.split(".")[:-1]
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            base = package[: len(package) - node.level + 1] if node.level else []
+            source = ".".join([*base, *([node.module] if node.module else [])])
+            yield source
+            yield from (f"{source}.{alias.name}" for alias in node.names)
+
+
+def room(name: str) -> str:
+    """The room a module belongs to: gec.models, gec.eval, gec.web or the core, gec."""
+    head = ".".join(name.split(".")[:2])
+    return head if head in ROOMS.values() else name.split(".")[0]
+
+
+@pytest.mark.parametrize(("path", "module"), [*python_files()], ids=lambda value: str(value))
+def test_arrows_point_to_the_core(path: Path, module: str) -> None:
+    name = path.relative_to(ROOT).as_posix()
+    allowed = {"gec", room(module)} | (set(ROOMS.values()) if name in COMPOSITION_ROOTS else set())
+    wrong = {n for n in imports(path, module) if room(n) in ROOMS.values()} - {
+        n for n in imports(path, module) if room(n) in allowed
+    }
+    assert not wrong, f"{name} reaches into another room"
+    bare = {n for n in imports(path, module) if n.split(".")[0] in ("models", "eval", "web")}
+    assert not bare, f"{name} imports a folder: say gec.{bare}"

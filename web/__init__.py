@@ -1,0 +1,1 @@
+"""The web editor and its APIs."""

@@ -1,7 +1,8 @@
 """``gec score exact``: how many sentences come out exactly as one of the accepted answers.
 
-The plainest score there is. Each line holds a tokenized sentence, then, after tabs, the accepted
-corrections; a line without any is a correct sentence that must not change.
+The plainest score there is. Each line holds a sentence, then, after tabs, its accepted corrections;
+a line without any is a correct sentence that must not change. Answers are compared word by word,
+blanks do not count.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ import gec
 from gec.corrector import Corrector
 from gec.errors import InputError
 from gec.files import read_document
+from gec.text.words import tokenize_line
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,28 +46,20 @@ class ExactScore:
 
 def score_exact(corrector: Corrector, lines: Sequence[str]) -> ExactScore:
     """Correct the first column of every line and compare with the others."""
-    rows = [[" ".join(cell.split()) for cell in line.split("\t")] for line in lines if line.strip()]
+    rows = [line.split("\t") for line in lines if line.strip()]
     right = wrong = unchanged = changed = 0
     misses = []
-    outputs = corrector.correct_tokenized(row[0] for row in rows)
+    outputs = corrector.correct_many(row[0] for row in rows)
     for (source, *answers), output in zip(rows, outputs, strict=True):
-        text = " ".join(output.text.split())
-        accepted = tuple(_plain(answer) for answer in answers)
-        if text == source if not answers else _plain(text) in accepted:
+        accepted = [tokenize_line(answer) for answer in answers]
+        if tokenize_line(output.text) in accepted if answers else output.text == source:
             right += bool(answers)
             unchanged += not answers
             continue
         wrong += bool(answers)
         changed += not answers
-        misses.append((source, text, tuple(answers)))
+        misses.append((source, output.text, tuple(answers)))
     return ExactScore(right, wrong, unchanged, changed, tuple(misses))
-
-
-def _plain(text: str) -> str:
-    """Return the text with contractions written together, however the tokens were cut."""
-    for part in ("n't", "'s", "'m", "'re", "'ve", "'ll", "'d"):
-        text = text.replace(f" {part}", part)
-    return text
 
 
 def main(args: argparse.Namespace) -> int:

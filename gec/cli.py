@@ -492,7 +492,7 @@ def _add_score(commands: _Commands) -> None:
     )
     add = exact.add_argument
     files = (
-        "a tokenized sentence a line, its accepted corrections after tabs, none if it is correct"
+        "a sentence a line, its accepted corrections after tabs, none if it is correct"
     )
     add("files", nargs="+", metavar="FILE", help=files)
     add("--misses", action="store_true", help="print every sentence that came out otherwise")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Collection, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import islice
 
 import torch
@@ -174,12 +174,21 @@ class Corrector:
         ]
 
     def _sentences(self, text: str, tokenized: bool) -> list[Sentence]:
-        if not tokenized:
-            return segment(text, dictionary=self._dictionary)
-        words = tuple(split_tokenized(text))
-        if not words:
-            return []
-        return [Sentence(words[0].start, words[-1].end, words)]
+        if tokenized:
+            words = split_tokenized(text)
+            sentences = [Sentence(words[0].start, words[-1].end, tuple(words))] if words else []
+        else:
+            sentences = segment(text, dictionary=self._dictionary)
+        return [
+            replace(sentence, words=tuple(self._protect(word) for word in sentence.words))
+            for sentence in sentences
+        ]
+
+    def _protect(self, word: Word) -> Word:
+        """Protect numbers, and in tokenized text what the dictionary names."""
+        if word.text in self._dictionary or any(c.isdigit() for c in word.text):
+            return replace(word, protected=True)
+        return word
 
     def _assemble(
         self,
@@ -192,23 +201,19 @@ class Corrector:
         results, warnings = [], []
         for sentence, parts in zip(sentences, decoded, strict=True):
             source = [word.text for word in sentence.words]
-            target, confidences = self._merge(source, parts)
+            target, confidences = self._merge(sentence.words, parts)
             if any(hypothesis.truncated for _, hypothesis, _ in parts):
                 warnings.append(
                     f"characters {sentence.start}-{sentence.end}: no end within the length limit, "
                     "left as it was"
                 )
             if target != source:
-                edits += (
-                    edit
-                    for edit in to_edits(
-                        text,
-                        sentence.words,
-                        target,
-                        confidences=confidences,
-                        spaced=True if tokenized else None,
-                    )
-                    if edit.confidence >= self._min_confidence
+                edits += to_edits(
+                    text,
+                    sentence.words,
+                    target,
+                    confidences=confidences,
+                    spaced=True if tokenized else None,
                 )
             results.append(
                 SentenceResult(
@@ -223,12 +228,14 @@ class Corrector:
         return Correction(text, apply(text, edits), tuple(edits), tuple(results), tuple(warnings))
 
     def _merge(
-        self, source: Sequence[str], parts: Sequence[tuple[_Job, Hypothesis, float]]
+        self, sentence: Sequence[Word], parts: Sequence[tuple[_Job, Hypothesis, float]]
     ) -> tuple[list[str], list[float]]:
         """Return the sentence's target words, and a probability for each and for its end.
 
-        Where two windows overlap each speaks for its half of the overlap.
+        Where two windows overlap each speaks for its half of the overlap. Edits of protected
+        words and those below ``min_confidence`` are left out.
         """
+        source = [word.text for word in sentence]
         target: list[str] = []
         confidences: list[float] = []
         at, carried = 0, 1.0
@@ -251,8 +258,13 @@ class Corrector:
                 start, stop = job.start + edit.source_start, job.start + edit.source_end
                 if start < max(core_start, at) or stop > core_end:
                     continue
-                add(source[at:start], [1.0] * (start - at))
                 first, last = edit.target_start, edit.target_end
+                confidence = min(probabilities[first : max(last, first + 1)])
+                if confidence < self._min_confidence:
+                    continue
+                if any(word.protected for word in sentence[start:stop]):
+                    continue
+                add(source[at:start], [1.0] * (start - at))
                 add(words[first:last], probabilities[first:last])
                 if first == last:
                     carried = min(carried, probabilities[last])

@@ -12,7 +12,7 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 MARKERS = ("+s", "+ed", "+en", "+ing", "+er", "+est")
-"""Third person or plural, past, past participle where it differs, -ing, comparative, superlative."""
+"""Plural or third person, past, past participle (if another), -ing, comparative, superlative."""
 
 _VOWELS = frozenset("aeiou")
 

@@ -20,38 +20,38 @@ _EXTENSIONS = (
     "|cs|java|kt|go|rs|rb|php|sql|log|lock|db|tex|bib|mp3|mp4|wav|parquet|safetensors"
 )
 
-# In order of preference. The groups are trimmed of the punctuation that follows them.
+# In order of preference. What a group matches is trimmed of the punctuation that follows it.
 _INLINE = re.compile(
-    rf"""
-    (?P<url> (?<![A-Za-z0-9+.-]) [A-Za-z][A-Za-z0-9+.-]{{1,20}}:// [^\s<>"“”`]+
+    r"""
+    (?P<url> (?<![A-Za-z0-9+.-]) [A-Za-z][A-Za-z0-9+.-]{1,20}:// [^\s<>"“”`]+
       | (?<![\w.@-]) (?:www\.|mailto:) [^\s<>"“”`]+
-      | (?<![\w.@-]) (?:[A-Za-z0-9][A-Za-z0-9-]{{0,62}}\.){{1,8}}
-        (?: [A-Za-z]{{2,24}} (?::\d{{1,5}})? / [^\s<>"“”`]*             # a domain with a path
-          | (?:com|org|net|edu|gov|io|dev) (?:\.[a-z]{{2}})? (?![\w-]) )
+      | (?<![\w.@-]) (?:[A-Za-z0-9][A-Za-z0-9-]{0,62}\.){1,8}
+        (?: [A-Za-z]{2,24} (?::\d{1,5})? / [^\s<>"“”`]*                           # a domain with a path
+          | (?:com|org|net|edu|gov|io|dev) (?:\.[a-z]{2})? (?![\w-]) )
     )
-  | (?<![\w.+%-]) [\w.+%-]{{1,64}} @ [\w-]{{1,63}} (?:\.[\w-]{{1,63}}){{1,8}}       # e-mail
-  | (?<![\w/\\.~]) (?: (?:~|\.{{1,2}})/ [\w.@+~-]* | /[\w.@+~-]+ (?=/\w)            # /usr/x, ./a.py
+  | (?<![\w.+%-]) [\w.+%-]{1,64} @ [\w-]{1,63} (?:\.[\w-]{1,63}){1,8}             # e-mail
+  | (?P<file> (?<![\w/\\.~]) (?: (?:~|\.{1,2})/ [\w.@+~-]* | /[\w.@+~-]+ (?=/\w)  # /usr/x
       | /(?:bin|dev|etc|home|lib|mnt|opt|proc|root|srv|sys|tmp|usr|var)\b )
-    (?:/[\w@+~-]+(?:\.[\w@+~-]+)*)* /?
-  | (?<![\w/\\.-]) (?:[\w.-]{{1,100}}/){{0,30}} [\w.-]{{0,100}}? \.(?:{_EXTENSIONS}) (?![\w/])
-  | (?P<path> (?<!\w) [A-Za-z]:\\ [^\s<>"|?*`]*  |  \\\\\w[\w.$-]*\\[^\s<>"|?*`]* )       # C:\x
-  | </?[A-Za-z][\w:.-]{{0,50}} (?:\s[^<>=]{{0,200}}=[^<>]{{0,1000}})? \s{{0,5}}/?>  # <a href="x">
-  | <![A-Za-z][^<>]{{0,200}}>  |  <[A-Z][A-Z0-9 _-]{{0,60}}>                       # <YOUR NAME>
-  | &(?:\#\d{{1,7}}|\#[xX][0-9A-Fa-f]{{1,6}}|[A-Za-z][A-Za-z0-9]{{1,31}});         # &nbsp;
-  | \{{\{{[^{{}}\n]{{0,200}}\}}\}}  |  \{{%[^{{}}\n]{{0,200}}%\}}  |  \$?\{{[^{{}}\s]{{0,100}}\}}
-  | \$[A-Za-z_]\w{{0,60}}  |  %[A-Z][A-Z_]{{1,40}}%                                # $HOME
-  | %\([\w.]{{1,60}}\)[-#0+]?[\d.]{{0,10}}[A-Za-z]                                 # %(name)s
-  | (?<![\w%]) %[-+#0]?\d{{0,4}}(?:\.\d{{1,3}})?[sdifgxXcr] (?!\w)                 # %s
-  | (?<![\w:]) :[a-z][a-z0-9_+-]{{1,40}}: (?![\w:])                                # :smile:
-  | (?<![\w@]) @\w+(?:[-./]\w+)*  |  (?<![\w\#&]) \#\w+                            # @user #topic
-  | (?<=\]) \([^()\s]{{1,500}}\)                                                   # [text](target)
-  | (?<![\w.]) [vV]?\d+(?:\.\d+){{2,8}}(?:[-+.]\w+){{0,4}}  |  \b[vV]\d+(?:\.\d+)*  # 1.2.3-rc1
-  | (?<!\w) [^\W\d]\w{{0,60}}(?:\.\w{{1,60}}){{0,5}}\(\)                             # os.getcwd()
-  | (?<!\w) [^\W_]+_\w*                                                            # snake_case
-  | (?<!\w) (?:[a-z]{{2,60}}[A-Z]|[ie][A-Z][a-z])\w*                               # camelCase
-  | (?<![\w-]) (?!\d+(?:st|nd|rd|th|s)\b) (?:[^\W_]{{1,40}}-){{0,3}}               # 3D, non-MP3
-    (?:\d\w{{0,30}}?[^\W\d_]|[^\W\d_]\w{{0,30}}?\d)\w* (?:-\w+)*
-    """,
+    (?:/[\w@+~-]+(?:\.[\w@+~-]+)*)* /? )
+  | (?<![\w/\\.-]) (?:[\w.-]{1,100}/){0,30} [\w.-]{0,100}? \.(?:EXTENSIONS) (?![\w/])
+  | (?P<path> (?<!\w) [A-Za-z]:\\ [^\s<>"|?*`]*  |  \\\\\w[\w.$-]*\\[^\s<>"|?*`]* )  # C:\x
+  | </?[A-Za-z][\w:.-]{0,50} (?:\s[^<>=]{0,200}=[^<>]{0,1000})? \s{0,5}/?>        # <a href="x">
+  | <![A-Za-z][^<>]{0,200}>  |  <[A-Z][A-Z0-9 _-]{0,60}>                          # <YOUR NAME>
+  | &(?:\#\d{1,7}|\#[xX][0-9A-Fa-f]{1,6}|[A-Za-z][A-Za-z0-9]{1,31});              # &nbsp;
+  | \{\{[^{}\n]{0,200}\}\}  |  \{%[^{}\n]{0,200}%\}  |  \$?\{[^{}\s]{0,100}\}
+  | \$[A-Za-z_]\w{0,60}  |  %[A-Z][A-Z_]{1,40}%                                   # $HOME
+  | %\([\w.]{1,60}\)[-#0+]?[\d.]{0,10}[A-Za-z]                                    # %(name)s
+  | (?<![\w%]) %[-+#0]?\d{0,4}(?:\.\d{1,3})?[sdifgxXcr] (?!\w)                    # %s
+  | (?<![\w:]) :[a-z][a-z0-9_+-]{1,40}: (?![\w:])                                 # :smile:
+  | (?<![\w@]) @\w+(?:[-./]\w+)*  |  (?<![\w\#&]) \#\w+                           # @user #topic
+  | (?<=\]) \([^()\s]{1,500}\)                                                    # [text](target)
+  | (?<![\w.]) [vV]?\d+(?:\.\d+){2,8}(?:[-+.]\w+){0,4}  |  \b[vV]\d+(?:\.\d+)*    # 1.2.3-rc1
+  | (?<!\w) [^\W\d]\w{0,60}(?:\.\w{1,60}){0,5}\(\)                                # os.getcwd()
+  | (?<!\w) [^\W_]+_\w*                                                           # snake_case
+  | (?<!\w) (?:[a-z]{2,60}[A-Z]|[ie][A-Z][a-z])\w*                                # camelCase
+  | (?<![\w-]) (?!\d+(?:st|nd|rd|th|s)\b) (?:[^\W_]{1,40}-){0,3}                  # 3D, non-MP3
+    (?:\d\w{0,30}?[^\W\d_]|[^\W\d_]\w{0,30}?\d)\w* (?:-\w+)*
+    """.replace("EXTENSIONS", _EXTENSIONS),
     re.VERBOSE,
 )
 
@@ -117,10 +117,8 @@ def _merged(text: str, spans: Iterable[Span]) -> list[Span]:
 
 def _inline(text: str) -> Iterator[Span]:
     for match in _INLINE.finditer(text):
-        if match["url"] is match["path"] is None:
-            yield match.span()
-        else:
-            yield match.start(), match.start() + len(_without_punctuation(match[0]))
+        url = _without_punctuation(match[0]) if match.lastgroup else match[0]
+        yield match.start(), match.start() + len(url)
 
 
 def _without_punctuation(url: str) -> str:

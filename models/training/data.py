@@ -178,8 +178,8 @@ def edited_tokens(source: Sequence[int], target: Sequence[int]) -> list[bool]:
 
 def make_batch(pairs: Sequence[tuple[list[int], list[int]]], position: tuple[int, int]) -> Batch:
     """Pad (source, target) id pairs; the source ends with EOS, the target is shifted by BOS."""
-    sources = [source + [EOS_ID] for source, _ in pairs]
-    targets = [target + [EOS_ID] for _, target in pairs]
+    sources = [[*source, EOS_ID] for source, _ in pairs]
+    targets = [[*target, EOS_ID] for _, target in pairs]
     edited = [edited_tokens(s, t) for s, t in zip(sources, targets, strict=True)]
 
     def pad(rows: Sequence[Sequence[int]], value: int) -> Tensor:

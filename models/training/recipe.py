@@ -55,6 +55,7 @@ class TrainingRecipe:
     gradient_clip: float
     label_smoothing: float
     edit_weight: float
+    edit_weight_end: float
     kept_sample: float
     precision: str
     validate_every: str
@@ -104,7 +105,7 @@ def load_recipe(path: Path) -> Recipe:
     data["source"] = [build(Source, s, "data.source") for s in data.get("source", [])]
     if not data["source"]:
         raise ConfigError(f"{path}: no [[data.source]]")
-    return build(  # type: ignore[no-any-return]
+    return build(
         Recipe,
         raw
         | {

@@ -43,8 +43,10 @@ class Progress:
     history: list[dict[str, float]] = field(default_factory=list)
 
 
-def loss_of(model: nn.Module, batch: Batch, training: TrainingRecipe) -> tuple[Tensor, Tensor]:
-    """Return (loss, number of target tokens).
+def loss_of(
+    model: nn.Module, batch: Batch, training: TrainingRecipe, edit_weight: float
+) -> tuple[Tensor, Tensor]:
+    """Return (loss, number of target tokens); edited tokens weigh ``edit_weight``, others 1.
 
     The vocabulary is scored at every edited token and at a random sample of the others; the
     sample's weight is raised by 1/share, so that the loss stays unbiased.
@@ -55,7 +57,7 @@ def loss_of(model: nn.Module, batch: Batch, training: TrainingRecipe) -> tuple[T
     wanted = real & (batch.edited | sampled)
     logits = model(batch.source, batch.target_in, wanted).float()
     edited = batch.edited[wanted]
-    weight = torch.where(edited, training.edit_weight, 1.0 / share)
+    weight = torch.where(edited, edit_weight, 1.0 / share)
     losses = F.cross_entropy(
         logits,
         batch.target_out[wanted],
@@ -68,8 +70,18 @@ def loss_of(model: nn.Module, batch: Batch, training: TrainingRecipe) -> tuple[T
 def learning_rate(share: float, training: TrainingRecipe) -> float:
     """Return the learning rate after ``share`` (0 to 1) of the budget."""
     warm = min(1.0, (share + 1e-4) / max(training.warmup_share, 1e-9))
-    decay = min(1.0, max(0.0, 1.0 - share) / max(training.decay_share, 1e-9))
-    return training.learning_rate * min(warm, decay)
+    return training.learning_rate * min(warm, _decay(share, training))
+
+
+def edit_weight(share: float, training: TrainingRecipe) -> float:
+    """Return the loss weight of edited tokens after ``share`` of the budget."""
+    end = training.edit_weight_end
+    return end + (training.edit_weight - end) * _decay(share, training)
+
+
+def _decay(share: float, training: TrainingRecipe) -> float:
+    """Return 1 before the last ``decay_share`` of the budget, then linearly down to 0."""
+    return min(1.0, max(0.0, 1.0 - share) / max(training.decay_share, 1e-9))
 
 
 def make_optimizers(model: nn.Module, training: TrainingRecipe) -> list[torch.optim.Optimizer]:
@@ -214,11 +226,12 @@ def train(
     module.train()
     while progress.seconds < budget and not stop.asked:
         batch = next(batches).to(fabric.device)
-        rate = learning_rate(progress.seconds / budget, training)
+        share = progress.seconds / budget
+        rate = learning_rate(share, training)
         for optimizer in optimizers:
             for group in optimizer.param_groups:
                 group["lr"] = rate
-        loss, tokens = loss_of(model, batch, training)
+        loss, tokens = loss_of(model, batch, training, edit_weight(share, training))
         fabric.backward(loss)
         norm = nn.utils.clip_grad_norm_(module.parameters(), training.gradient_clip)
         if not math.isfinite(float(norm)):

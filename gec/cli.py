@@ -491,9 +491,7 @@ def _add_score(commands: _Commands) -> None:
         metrics, "exact", score_exact, "Count the sentences that come out exactly as accepted."
     )
     add = exact.add_argument
-    files = (
-        "a sentence a line, its accepted corrections after tabs, none if it is correct"
-    )
+    files = "a sentence a line, its accepted corrections after tabs, none if it is correct"
     add("files", nargs="+", metavar="FILE", help=files)
     add("--misses", action="store_true", help="print every sentence that came out otherwise")
     _add_strategy_options(exact)

@@ -139,8 +139,9 @@ class Corrector:
         documents = [self._sentences(text, tokenized) for text in texts]
         jobs, sources = [], []
         for number, sentences in enumerate(documents):
+            eligible = _correctable(sentences)
             for place, sentence in enumerate(sentences):
-                if not sentence.words or not looks_english(sentence.words):
+                if place not in eligible:
                     continue
                 spans = windows(sentence.words, size=WINDOW_WORDS, overlap=WINDOW_OVERLAP)
                 for start, end in spans:
@@ -290,6 +291,24 @@ class Corrector:
             if not hypothesis.truncated:
                 tokens.append("</s>")
         return Trace(steps, tuple(tokens))
+
+
+def _correctable(sentences: Sequence[Sentence]) -> set[int]:
+    """Return which sentences to decode: English ones with a word that may change.
+
+    Where most words stand in foreign sentences, the undecided short ones are foreign too.
+    """
+    foreign = [
+        place for place, sentence in enumerate(sentences) if not looks_english(sentence.words)
+    ]
+    words = [len(sentence.words) for sentence in sentences]
+    if 2 * sum(words[place] for place in foreign) > sum(words):
+        return set()
+    return {
+        place
+        for place, sentence in enumerate(sentences)
+        if place not in foreign and not all(word.protected for word in sentence.words)
+    }
 
 
 def _model_word(word: Word) -> str:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import argparse
 import json
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -44,8 +45,9 @@ class Bundle:
 def find(name_or_path: str) -> Path:
     """Return the folder of a shipped bundle (``en``) or of a path; raises ModelError."""
     for folder in (BUNDLES / name_or_path, Path(name_or_path)):
-        if (folder / "config.json").is_file():
-            return folder
+        with suppress(OSError):  # a name too long for a file
+            if (folder / "config.json").is_file():
+                return folder
     shipped = ", ".join(sorted(p.parent.name for p in BUNDLES.glob("*/config.json"))) or "none"
     raise ModelError(
         f"no model bundle at {name_or_path!r} (a folder with config.json); shipped: {shipped}"
@@ -74,6 +76,12 @@ def load(
     network_config = config.get("network")
     if not isinstance(network_config, dict):
         raise ModelError(f"{folder / 'config.json'} has no network settings")
+    decoding = config.get("decoding", {})
+    tolerance = decoding.get("tolerance", 0.0) if isinstance(decoding, dict) else None
+    if not (isinstance(tolerance, int | float) and tolerance >= 0):
+        raise ModelError(
+            f"{folder / 'config.json'}: [decoding] needs a tolerance >= 0, not {decoding!r}"
+        )
     subwords = Subwords.load(folder)
     weights = folder / "model.safetensors"
     with torch.device("meta"):
@@ -89,8 +97,7 @@ def load(
             state["output.weight"] = state["embedding.weight"]
         network.load_state_dict(state, strict=True, assign=True)
     except (OSError, SafetensorError, RuntimeError) as error:
-        reason = str(error).splitlines()[0] if str(error) else type(error).__name__
-        raise ModelError(f"cannot load {weights}: {reason}") from error
+        raise ModelError(f"cannot load {weights}: {_reason(error)}") from error
     network.restore_buffers()
     return Bundle(folder.name, config, network.to(device).eval(), subwords)
 
@@ -109,6 +116,12 @@ def save(bundle: Bundle, folder: Path, *, dtype: torch.dtype = torch.float16) ->
     (folder / "config.json").write_text(text + "\n", encoding="utf-8")
 
 
+def _reason(error: Exception) -> str:
+    """Return one line: the first, or the first detail where the first ends in a colon."""
+    lines = str(error).strip().splitlines() or [type(error).__name__]
+    return lines[1].strip() if lines[0].endswith(":") and lines[1:] else lines[0]
+
+
 def export_main(args: argparse.Namespace) -> int:
     """``gec bundle RUN/last.ckpt OUT --data PACKED``: make a bundle of a training checkpoint."""
     path = Path(args.checkpoint)
@@ -117,7 +130,7 @@ def export_main(args: argparse.Namespace) -> int:
         network = Transformer(TransformerConfig.from_dict(state["config"]))
         network.load_state_dict(state["model"])
     except Exception as error:
-        raise DataError(f"cannot read checkpoint {path}: {error}") from error
+        raise DataError(f"cannot read checkpoint {path}: {_reason(error)}") from error
     config = {
         "name": args.name or Path(args.out).name,
         "task": "gec",

@@ -47,6 +47,20 @@ class TransformerConfig:
         ):
             if getattr(self, name) not in allowed:
                 raise ModelError(f"{name} must be one of {allowed}, not {getattr(self, name)!r}")
+        for (
+            name
+        ) in "vocab_size width heads ffn_width encoder_layers decoder_layers max_positions".split():
+            value = getattr(self, name)
+            if type(value) is not int or value < 1:
+                raise ModelError(f"{name} must be a positive integer, not {value!r}")
+        for name in ("pad_id", "bos_id", "eos_id"):
+            value = getattr(self, name)
+            if type(value) is not int or not 0 <= value < self.vocab_size:
+                raise ModelError(
+                    f"{name} must lie between 0 and {self.vocab_size - 1}, not {value!r}"
+                )
+        if not isinstance(self.dropout, int | float) or not 0 <= self.dropout <= 1:
+            raise ModelError(f"dropout must lie between 0 and 1, not {self.dropout!r}")
         if self.width % self.heads:
             raise ModelError(f"width {self.width} is not a multiple of heads {self.heads}")
 
@@ -84,7 +98,7 @@ def _attention(q: Tensor, k: Tensor, v: Tensor, mask: Tensor | None, causal: boo
         with torch.autocast("cpu", enabled=False):
             x = F.scaled_dot_product_attention(
                 q.float(), k.float(), v.float(), attn_mask=mask, is_causal=causal
-            )
+            ).to(q.dtype)
     else:
         x = F.scaled_dot_product_attention(q, k, v, attn_mask=mask, is_causal=causal)
     return x.transpose(1, 2).flatten(2)

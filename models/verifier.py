@@ -30,14 +30,18 @@ class TransformerVerifier:
         self._pad_id = config.pad_id
 
     def start(self, sources: Sequence[Sequence[int]]) -> Memory:
-        tokens, ragged = self._pad([[*source, self.eos_id] for source in sources])
-        mask = (tokens != self._pad_id)[:, None, None, :] if ragged else None
+        tokens = self._pad([[*source, self.eos_id] for source in sources])
+        lengths = [len(source) + 1 for source in sources]
+        mask = None
+        if min(lengths) < max(lengths):  # by length: a source may hold any id, the pad's too
+            places = torch.arange(tokens.shape[1], device=tokens.device)
+            mask = (places < torch.tensor(lengths, device=tokens.device)[:, None])[:, None, None]
         return Memory(self.network.caches(self.network.encode(tokens, mask)), mask)
 
     def verify(
         self, memory: Memory, tokens: Sequence[Sequence[int]], starts: Sequence[int]
     ) -> Tensor:
-        block, _ = self._pad(tokens)
+        block = self._pad(tokens)
         positions = Positions.of(list(starts), block.shape[1], block.device)
         hidden = self.network.decode_block(block, memory.caches, positions, memory.source_mask)
         return self.network.output(hidden)
@@ -49,9 +53,8 @@ class TransformerVerifier:
         mask = memory.source_mask
         return Memory(memory.caches, mask[index] if mask is not None else None)
 
-    def _pad(self, rows: Sequence[Sequence[int]]) -> tuple[Tensor, bool]:
-        """Return [B, longest] ids, and whether any row is shorter than the longest."""
+    def _pad(self, rows: Sequence[Sequence[int]]) -> Tensor:
+        """Return [B, longest] ids."""
         width = max(map(len, rows))
         padded = [[*row, *[self._pad_id] * (width - len(row))] for row in rows]
-        ragged = any(len(row) < width for row in rows)
-        return torch.tensor(padded, device=self.network.device), ragged
+        return torch.tensor(padded, device=self.network.device)

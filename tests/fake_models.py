@@ -17,6 +17,8 @@ from gec.decoding.decoder import State
 from gec.models.transformer import Transformer, TransformerConfig
 from gec.models.verifier import Memory, TransformerVerifier
 
+torch.set_num_threads(1)  # tiny tensors: several threads would only wait for one another
+
 PAD, BOS, EOS = 0, 1, 2
 Tokens = Sequence[int]
 Rule = Callable[[tuple[int, ...], tuple[int, ...]], int]
@@ -129,7 +131,9 @@ class RuleModel:
                 if i < len(block):
                     logits[r, i] = self.scores(row.source, row.cached[1 : start + i + 1])
                 else:
-                    logits[r, i] = torch.eye(self.vocab_size)[self._noise.randrange(self.vocab_size)]
+                    logits[r, i] = torch.eye(self.vocab_size)[
+                        self._noise.randrange(self.vocab_size)
+                    ]
         return logits
 
     def select(self, memory: list[FakeRow], rows: Sequence[int]) -> list[FakeRow]:
@@ -167,7 +171,9 @@ class CopyBiased:
 
     def gain(self, source: Tokens, fed: int) -> list[int]:
         whole = [BOS, *source, EOS]
-        return sorted({after for token, after in zip(whole, whole[1:], strict=False) if token == fed})
+        return sorted(
+            {after for token, after in zip(whole, whole[1:], strict=False) if token == fed}
+        )
 
     def start(self, sources: Sequence[Tokens]) -> tuple[Memory, list[Tokens]]:
         return self.verifier.start(sources), list(sources)
@@ -223,6 +229,4 @@ class FixedDrafter:
         self.drafts = [list(draft) for draft in drafts]
 
     def propose(self, state: State) -> list[list[int]]:
-        return [
-            self.drafts[row.sentence] if not row.tokens else [] for row in state.rows
-        ]
+        return [self.drafts[row.sentence] if not row.tokens else [] for row in state.rows]

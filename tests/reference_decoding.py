@@ -34,9 +34,7 @@ def greedy(scores: Scores, source: Sequence[int], limit: int) -> Output:
     return Output(tuple(output), True, ((0, 0, 1),) * limit)
 
 
-def aggressive(
-    scores: Scores, source: Sequence[int], limit: int, tolerance: float = 0.0
-) -> Output:
+def aggressive(scores: Scores, source: Sequence[int], limit: int, tolerance: float = 0.0) -> Output:
     """Input-guided aggressive decoding, Algorithm 1 of Ge et al. 2022, with one token's limit.
 
     x is the source and y the output, both after BOS, x with the sentinel at its end.
@@ -118,5 +116,7 @@ def beam_search(
             break
         if length == limit:
             room = size - len(finished)
-            finished += [Beam(tokens, True, p / length**length_penalty) for p, tokens in live[:room]]
+            finished += [
+                Beam(tokens, True, p / length**length_penalty) for p, tokens in live[:room]
+            ]
     return sorted(finished, key=lambda beam: (beam.truncated, -beam.score))

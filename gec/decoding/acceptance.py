@@ -85,7 +85,7 @@ class Conservative:
         stands = best == scores.drafts
         if self.tolerance:
             drafts = scores.drafts.clamp_min(0)[..., None]
-            behind = top - scores.logits.gather(-1, drafts)[..., 0]
+            behind = top.float() - scores.logits.gather(-1, drafts)[..., 0].float()
             stands |= (behind <= self.tolerance) & (scores.drafts >= 0)
         return _keep(state, scores, stands, best, self.logprobs)
 

@@ -10,6 +10,8 @@ from __future__ import annotations
 from collections import defaultdict
 from dataclasses import dataclass
 
+import torch
+
 from gec.decoding.acceptance import Kept, Scores
 from gec.decoding.decoder import State
 from gec.errors import ConfigError
@@ -35,18 +37,18 @@ class BeamSearch:
         logprobs = scores.logits[:, 0].float().log_softmax(-1)
         width = min(2 * self.size, logprobs.shape[1])
         values, tokens = logprobs.topk(width, dim=-1)
-        values_list, tokens_list = values.tolist(), tokens.tolist()
+        # ids below 2**24 are exact in float32, so one transfer carries both
+        best = torch.stack([values, tokens.float()], -1).tolist()
+        totals = [sum(row.logprobs) for row in state.rows]
         rows_of: dict[int, list[int]] = defaultdict(list)
         for number, row in enumerate(state.rows):
             rows_of[row.sentence].append(number)
         kept: list[Kept] = []
         for sentence, numbers in rows_of.items():
             candidates = sorted(
-                (
-                    (-(sum(state.rows[n].logprobs) + value), n, token, value)
-                    for n in numbers
-                    for value, token in zip(values_list[n], tokens_list[n], strict=True)
-                ),
+                (-(totals[n] + value), n, int(token), value)
+                for n in numbers
+                for value, token in best[n]
             )[: 2 * self.size]
             kept += self._choose(state, sentence, candidates)
         return kept

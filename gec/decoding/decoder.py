@@ -126,6 +126,13 @@ class LengthLimit:
     ratio: float = 1.5
     extra: int = 20
 
+    def __post_init__(self) -> None:
+        if not (self.ratio >= 0 and self.extra >= 1):
+            raise ConfigError(
+                f"a length limit needs a ratio of at least 0 and an extra of at least 1, "
+                f"not {self.ratio} and {self.extra}"
+            )
+
     def __call__(self, source: Sequence[int]) -> int:
         return int(self.ratio * len(source)) + self.extra
 

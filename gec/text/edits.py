@@ -305,6 +305,11 @@ def _place(
     before = "" if left is None else text[left:start]
     after = "" if right is None else text[end:right]
     if k == m:
+        inside = "".join(c for c in text[start:end] if _is_break(c))
+        if inside:  # words at the end of one line and at the start of the next
+            start = start if left is None or _is_break(before) else left
+            end = end if right is None or _is_break(after) else right
+            return start, end, inside
         if left is None:
             return start, end if _is_break(after) else end + len(after), ""
         if right is None:
@@ -350,7 +355,9 @@ def _render(
     text: str, words: Sequence[Word], target: Sequence[str], edit: WordEdit, blanks: Sequence[bool]
 ) -> str:
     """The new words, in the user's own characters as far as they are there."""
-    own = {w.text: text[w.start : w.end] for w in words[edit.source_start : edit.source_end]}
+    old = words[edit.source_start : edit.source_end]
+    own = {word.text: text[word.start : word.end] for word in old}
+    gaps = [text[a.end : b.start] for a, b in pairwise(old)]
     sentence = text[words[0].start : words[-1].end]
     pieces = []
     for i in range(edit.target_start, edit.target_end):
@@ -360,7 +367,10 @@ def _render(
                 word = word.replace("'", "’")
             if word == '"' and '"' not in sentence and ("“" in sentence or "”" in sentence):
                 word = "”" if target[:i].count('"') % 2 else "“"
-        pieces.append(" " * (blanks[i] and i > edit.target_start) + own.get(word, word))
+        if i > edit.target_start:
+            gap = gaps.pop(0) if gaps else ""
+            pieces.append(gap if _is_break(gap) else " " * blanks[i])
+        pieces.append(own.get(word, word))
     return "".join(pieces)
 
 

@@ -16,8 +16,8 @@ Span = tuple[int, int]
 
 _EXTENSIONS = (
     "py|pyi|ipynb|js|mjs|ts|jsx|tsx|json|jsonl|ya?ml|toml|ini|cfg|conf|md|rst|txt|csv|tsv|html?|css"
-    "|xml|svg|png|jpe?g|gif|pdf|docx?|xlsx?|pptx?|zip|tar|gz|exe|dll|so|sh|bat|ps1|c|cc|cpp|h|hpp"
-    "|cs|java|kt|go|rs|rb|php|sql|log|lock|db|tex|bib|mp3|mp4|wav|parquet|safetensors"
+    "|xml|svg|png|jpe?g|gif|pdf|docx?|xlsx?|pptx?|zip|tar|gz|exe|dll|sh|bat|ps1|c|cc|cpp|h|hpp"
+    "|cs|java|kt|rs|rb|php|sql|log|db|tex|bib|mp3|mp4|wav|parquet|safetensors"
 )
 
 # In order of preference. What a group matches is trimmed of the punctuation that follows it.
@@ -26,7 +26,7 @@ _INLINE = re.compile(
     (?P<url> (?<![A-Za-z0-9+.-]) [A-Za-z][A-Za-z0-9+.-]{1,20}:// [^\s<>"“”`]+
       | (?<![\w.@-]) (?:www\.|mailto:) [^\s<>"“”`]+
       | (?<![\w.@-]) (?:[A-Za-z0-9][A-Za-z0-9-]{0,62}\.){1,8}
-        (?: [A-Za-z]{2,24} (?::\d{1,5})? / [^\s<>"“”`]*                           # a domain with a path
+        (?: [A-Za-z]{2,24} (?::\d{1,5})? / [^\s<>"“”`]*                           # x.org/y
           | (?:com|org|net|edu|gov|io|dev) (?:\.[a-z]{2})? (?![\w-]) )
     )
   | (?<![\w.+%-]) [\w.+%-]{1,64} @ [\w-]{1,63} (?:\.[\w-]{1,63}){1,8}             # e-mail
@@ -93,7 +93,8 @@ def unify_newlines(text: str) -> str:
 
 def mask(text: str, spans: Iterable[Span], character: str) -> str:
     """Return ``text`` with every code point of the sorted ``spans`` replaced by ``character``."""
-    pieces, at = [], 0
+    pieces: list[str] = []
+    at = 0
     for start, end in spans:
         pieces += text[at:start], character * (end - start)
         at = end

@@ -12,7 +12,9 @@ from bisect import bisect_left
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache
-from importlib import import_module
+from importlib.util import find_spec
+from pathlib import Path
+from runpy import run_path
 
 from gec.text.protection import Span, mask, protected_spans, unify_newlines
 from gec.text.words import Word, normalise, split_words
@@ -38,6 +40,7 @@ def segment(text: str, *, dictionary: Collection[str] = ()) -> list[Sentence]:
     protected = protected_spans(text, dictionary=dictionary)
     masked = unify_newlines(mask(text, protected, _MASK))
     blocks, markers = _blocks(text, masked)
+    masked = mask(masked, markers, _MASK)
     protected = sorted(protected + markers)
     return [
         Sentence(start, end, tuple(_words(text, start, end, protected)))
@@ -272,7 +275,12 @@ _OTHERS = ("de", "fr", "es", "it", "pt", "nl", "sv", "da", "nb", "fi", "pl", "cs
 
 @cache
 def _stop_words(language: str) -> frozenset[str]:
-    return frozenset(import_module(f"spacy.lang.{language}.stop_words").STOP_WORDS)
+    """Read spaCy's list alone: to import spaCy and fifteen of its languages takes seconds."""
+    spec = find_spec("spacy")
+    assert spec is not None
+    assert spec.submodule_search_locations is not None
+    path = Path(spec.submodule_search_locations[0], "lang", language, "stop_words.py")
+    return frozenset(run_path(str(path))["STOP_WORDS"])
 
 
 def looks_english(words: Sequence[Word]) -> bool:
@@ -282,16 +290,16 @@ def looks_english(words: Sequence[Word]) -> bool:
     language (spaCy's stop words) clearly outnumber the English ones. Short or undecided
     sentences, and learners' English, count as English.
     """
-    forms = [word.text.lower() for word in words if not word.protected]
+    forms = [word.text for word in words if not word.protected]
     letters = [c for form in forms for c in form if c.isalpha()]
     latin = sum(c < "\u0250" or "\u1e00" <= c <= "\u1eff" for c in letters)
     if latin * 2 < len(letters):
         return False
     forms = [form for form in forms if form[0].isalpha() or form[0] == "'"]
-    known = sum(form in _ENGLISH for form in forms)
+    known = sum(form.lower() in _ENGLISH for form in forms)
     if len(forms) < 4 or known * 6 >= len(forms):
         return True
-    english = _stop_words("en")
-    foreign = [form for form in forms if form not in english and form not in _ENGLISH]
-    most = max(sum(form in _stop_words(language) for form in foreign) for language in _OTHERS)
-    return most < 2 or most * 5 < len(forms) or most <= known * 2
+    forms[0] = forms[0].lower()  # other capital letters are names: Rio de Janeiro, Buenos Aires
+    foreign = {form for form in forms if form not in _stop_words("en") | _ENGLISH}
+    most = max(len(foreign & _stop_words(language)) for language in _OTHERS)
+    return most < 2 or most * 4 < len(forms) or most <= known * 2

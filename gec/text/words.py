@@ -139,7 +139,7 @@ def _tokenizer() -> Tokenizer:
     tokenizer: Tokenizer = nlp.tokenizer
     prefixes = ["``", *(nlp.Defaults.prefixes or ())]
     suffixes = [
-        *(rule for rule in nlp.Defaults.suffixes or () if "km|" not in rule),  # "10km" stays whole
+        *(rule for rule in nlp.Defaults.suffixes or () if "km|" not in str(rule)),  # 10km
         r"(?<=[0-9])%",
         r"(?<=[A-Za-z])(?:n't|N'T)",
         r"(?<=[A-Za-z])'(?:ll|LL|re|RE|ve|VE|[dDmM])",

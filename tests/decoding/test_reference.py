@@ -34,7 +34,6 @@ NETWORKS = {
 }  # fmt: skip
 
 
-
 @lru_cache
 def network_model(name: str, bonus: float) -> CopyBiased:
     return CopyBiased(tiny_network(len(name), **NETWORKS[name]), bonus)
@@ -56,7 +55,6 @@ def output(found: Sequence[Hypothesis]) -> Output:
     [best] = found
     steps = tuple((step.drafted, step.accepted, step.emitted) for step in best.steps)
     return Output(best.tokens, best.truncated, steps)
-
 
 
 @pytest.mark.parametrize("bonus", [0.0, 4.0, 8.0])
@@ -85,7 +83,9 @@ def test_the_networks_show_all_that_may_happen() -> None:
     passes, flags, longer = [], set(), 0
     for name in NETWORKS:
         for bonus in (0.0, 4.0, 8.0):
-            found = Decoder(network_model(name, bonus), CopyDrafter(), limit=LIMIT).decode(sources(31))
+            found = Decoder(network_model(name, bonus), CopyDrafter(), limit=LIMIT).decode(
+                sources(31)
+            )
             for source, [hypothesis] in zip(sources(31), found, strict=True):
                 passes += hypothesis.steps
                 flags.add(hypothesis.truncated)
@@ -118,7 +118,9 @@ def test_a_model_that_sometimes_agrees(
             [aggressive(model.scores, t, LIMIT(t), tolerance) for t in texts],
         ),
     ):
-        found = Decoder(model, drafter, acceptance, limit=LIMIT).decode(texts, batch_size=batch_size)
+        found = Decoder(model, drafter, acceptance, limit=LIMIT).decode(
+            texts, batch_size=batch_size
+        )
         assert [output(f) for f in found] == wanted
 
 

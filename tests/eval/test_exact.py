@@ -36,14 +36,13 @@ def test_counts_and_misses() -> None:
     assert (score.right, score.wrong, score.unchanged, score.changed) == (3, 1, 1, 1)
     assert [source for source, _, _ in score.misses] == ["He is go .", "The book is red ."]
     assert (
-        str(score) == "3 of 4 sentences with errors come out right; 1 of 2 correct sentences changed"
+        str(score)
+        == "3 of 4 sentences with errors come out right; 1 of 2 correct sentences changed"
     )
 
 
 @pytest.mark.usefixtures("loads")
-def test_an_empty_file_is_an_error(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_an_empty_file_is_an_error(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     path = tmp_path / "empty.tsv"
     path.touch()
     assert main(["score", "exact", str(path)]) == 2

@@ -200,9 +200,12 @@ class Corrector:
     ) -> Correction:
         edits: list[Edit] = []
         results, warnings = [], []
+        before: Sentence | None = None
         for sentence, parts in zip(sentences, decoded, strict=True):
             source = [word.text for word in sentence.words]
-            target, confidences = self._merge(sentence.words, parts)
+            title = before is not None and _is_marker(text, before, sentence)
+            target, confidences = self._merge(sentence.words, parts, title)
+            before = sentence
             if any(hypothesis.truncated for _, hypothesis, _ in parts):
                 warnings.append(
                     f"characters {sentence.start}-{sentence.end}: no end within the length limit, "
@@ -229,12 +232,15 @@ class Corrector:
         return Correction(text, apply(text, edits), tuple(edits), tuple(results), tuple(warnings))
 
     def _merge(
-        self, sentence: Sequence[Word], parts: Sequence[tuple[_Job, Hypothesis, float]]
+        self,
+        sentence: Sequence[Word],
+        parts: Sequence[tuple[_Job, Hypothesis, float]],
+        title: bool = False,
     ) -> tuple[list[str], list[float]]:
         """Return the sentence's target words, and a probability for each and for its end.
 
         Where two windows overlap each speaks for its half of the overlap. Edits of protected
-        words and those below ``min_confidence`` are left out.
+        words and those below ``min_confidence`` are left out; a ``title`` gets no final period.
         """
         source = [word.text for word in sentence]
         target: list[str] = []
@@ -264,6 +270,8 @@ class Corrector:
                 if confidence < self._min_confidence:
                     continue
                 if any(word.protected for word in sentence[start:stop]):
+                    continue
+                if title and start == len(source) and words[first:last] == ["."]:
                     continue
                 add(source[at:start], [1.0] * (start - at))
                 add(words[first:last], probabilities[first:last])
@@ -309,6 +317,13 @@ def _correctable(sentences: Sequence[Sentence]) -> set[int]:
         for place, sentence in enumerate(sentences)
         if place not in foreign and not all(word.protected for word in sentence.words)
     }
+
+
+def _is_marker(text: str, before: Sentence, sentence: Sentence) -> bool:
+    """Whether ``before`` is the bullet or heading mark on whose line ``sentence`` stands."""
+    return all(word.protected for word in before.words) and not any(
+        c in "\r\n" for c in text[before.end : sentence.start]
+    )
 
 
 def _model_word(word: Word) -> str:

@@ -76,8 +76,8 @@ class Inflections:
         return [(base, marker, surface) for (base, marker), surface in self._surface.items()]
 
     def save(self, path: Path) -> None:
-        lines = ("\t".join(entry) for entry in sorted(self.entries()))
-        path.write_text("\n".join(lines) + "\n", encoding="utf-8")
+        lines = ("\t".join(entry) + "\n" for entry in sorted(self.entries()))
+        path.write_text("".join(lines), encoding="utf-8")
 
     @classmethod
     def load(cls, path: Path) -> Inflections:

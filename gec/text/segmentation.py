@@ -297,9 +297,11 @@ def looks_english(words: Sequence[Word]) -> bool:
         return False
     forms = [form for form in forms if form[0].isalpha() or form[0] == "'"]
     known = sum(form.lower() in _ENGLISH for form in forms)
-    if len(forms) < 4 or known * 6 >= len(forms):
+    if not forms or known * 6 >= len(forms):
         return True
     forms[0] = forms[0].lower()  # other capital letters are names: Rio de Janeiro, Buenos Aires
     foreign = {form for form in forms if form not in _stop_words("en") | _ENGLISH}
     most = max(len(foreign & _stop_words(language)) for language in _OTHERS)
+    if len(forms) < 4:  # too short to count shares: no English function word, two foreign ones
+        return most < 2 or len(foreign) < len(set(forms))
     return most < 2 or most * 4 < len(forms) or most <= known * 2

@@ -1,0 +1,217 @@
+"""From clean text to batches: what is kept, what is left out, and streams that resume exactly."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from collections.abc import Sequence
+from dataclasses import replace
+from itertools import islice
+from pathlib import Path
+
+import pytest
+import torch
+
+from gec.errors import ConfigError, DataError
+from gec.models.training.data import (
+    Batch,
+    NoisyBatches,
+    edited_tokens,
+    make_batch,
+    open_text,
+    prepare,
+)
+from gec.models.training.recipe import Recipe
+from gec.text.subwords import BOS_ID, EOS_ID, PAD_ID, Subwords
+
+# ------------------------------------------------------------------------------ prepare
+
+
+def packed_lines(packed: Path) -> list[str]:
+    names = ("plain.txt", "packed.txt", "validation.txt")
+    return [line for name in names for line in open_text(packed / name)]
+
+
+def test_what_is_packed(packed: Path) -> None:
+    assert {path.name for path in packed.iterdir()} >= {
+        "plain.txt", "packed.txt", "validation.txt", "tokenizer.json", "inflections.tsv",
+        "provenance.json",
+    }  # fmt: skip
+    lines = packed_lines(packed)
+    assert len(lines) > 100
+    assert all(line.endswith(" .") for line in lines), "words are set off by blanks"
+    assert all(3 <= len(line.split()) <= 12 for line in lines)
+    assert len(list(open_text(packed / "packed.txt"))) == 20  # its limit
+    assert len(list(open_text(packed / "validation.txt"))) == 12
+    assert not any("Ünlesbar" in line or "capital" in line for line in lines)
+
+
+def test_no_sentence_twice_and_none_of_the_development_sets(packed: Path) -> None:
+    lines = packed_lines(packed)
+    assert len(set(lines)) == len(lines)
+    text = "\n".join(lines)
+    assert "They like a book ." not in text.split("\n")  # of dev.m2
+    assert "We see the school ." not in text.split("\n")  # second column of dev.txt
+    assert "They like a book every day ." in text.split("\n")
+
+
+def test_more_may_be_excluded(recipe: Recipe, data_dir: Path, packed: Path, tmp_path: Path) -> None:
+    banned = list(open_text(packed / "packed.txt"))[0]
+    (tmp_path / "more.txt").write_text(banned.upper() + "\n")
+    prepare(recipe, data_dir, tmp_path / "out", exclude=[tmp_path / "more.txt"])
+    assert banned not in packed_lines(tmp_path / "out")
+
+
+def test_names_vary(packed: Path) -> None:
+    first = {line.split()[0] for line in packed_lines(packed)}
+    assert len(first) > 20
+
+
+def test_provenance(packed: Path) -> None:
+    provenance = json.loads((packed / "provenance.json").read_text())
+    assert [entry["name"] for entry in provenance] == ["plain", "packed"]
+    assert [entry["licence"] for entry in provenance] == ["CC0", "CC0"]
+    assert provenance[0]["sentences"] == len(list(open_text(packed / "plain.txt")))
+    # two of the development sets, one twice; a third was another name's
+    assert provenance[0]["duplicates_or_dev_sentences_dropped"] >= 2
+
+
+def test_packing_is_deterministic(
+    recipe: Recipe, data_dir: Path, packed: Path, tmp_path: Path
+) -> None:
+    prepare(recipe, data_dir, tmp_path)
+    for name in ("plain.txt", "validation.txt", "tokenizer.json", "inflections.tsv", "provenance.json"):
+        assert (tmp_path / name).read_bytes() == (packed / name).read_bytes()
+
+
+@pytest.mark.parametrize("name", ["clean/plain.txt", "lists/unigrams.tsv.xz", "dev.m2"])
+def test_missing_data(recipe: Recipe, data_dir: Path, tmp_path: Path, name: str) -> None:
+    shutil.copytree(data_dir, tmp_path / "data")
+    (tmp_path / "data" / name).unlink()
+    with pytest.raises(DataError, match=f"cannot read .*{Path(name).name}"):
+        prepare(recipe, tmp_path / "data", tmp_path / "out")
+
+
+def test_broken_data(recipe: Recipe, data_dir: Path, tmp_path: Path) -> None:
+    for name, content in (
+        ("clean/packed.txt.xz", b"not compressed"), ("clean/plain.txt", b"\xff\xfe"),
+        ("lists/unigrams.tsv.xz", b"go\tmany\n"),
+    ):  # fmt: skip
+        shutil.copytree(data_dir, tmp_path / "data")
+        (tmp_path / "data" / name).write_bytes(content)
+        with pytest.raises(DataError, match=Path(name).name):
+            prepare(recipe, tmp_path / "data", tmp_path / "out")
+        shutil.rmtree(tmp_path / "data")
+
+
+# ------------------------------------------------------------------------------ batches
+
+
+@pytest.mark.parametrize(
+    ("source", "target", "marks"),
+    [
+        ("a b c", "a b c", "..."),
+        ("a b c", "a x c", ".e."),  # replaced
+        ("a c", "a b c", ".e."),  # inserted
+        ("a b c", "a c", ".e"),  # deleted: the token that follows
+        ("a b", "a", "."),  # deleted at the end: nothing follows but EOS, always there
+        ("a b c", "b a c", None),  # moved: at least one
+        ("", "a b", "ee"),
+        ("a b", "", ""),
+        ("a a a", "a a", None),
+    ],
+)
+def test_edited_tokens(source: str, target: str, marks: str | None) -> None:
+    found = edited_tokens([*map(ord, source[::2])], [*map(ord, target[::2])])
+    assert len(found) == len(target[::2])
+    if marks is not None:
+        assert "".join("e" if mark else "." for mark in found) == marks
+    elif "c" in target:
+        assert any(found)
+
+
+def test_a_deletion_at_the_end_marks_eos() -> None:
+    assert edited_tokens([5, 6, EOS_ID], [5, EOS_ID]) == [False, True]
+
+
+def test_a_batch() -> None:
+    batch = make_batch([([5, 6], [5, 7, 8]), ([9], [9])], (0, 1))
+    assert batch.source.tolist() == [[5, 6, EOS_ID], [9, EOS_ID, PAD_ID]]
+    assert batch.target_in.tolist() == [[BOS_ID, 5, 7, 8], [BOS_ID, 9, PAD_ID, PAD_ID]]
+    assert batch.target_out.tolist() == [[5, 7, 8, EOS_ID], [9, EOS_ID, PAD_ID, PAD_ID]]
+    assert batch.edited.tolist() == [[False, True, True, False], [False] * 4]
+    assert batch.edited.dtype == torch.bool
+    assert batch.position == (0, 1)
+    moved = batch.to(torch.device("cpu"))
+    assert moved.source.tolist() == batch.source.tolist()
+    assert moved.position == batch.position
+
+
+def content(batches: Sequence[Batch]) -> list[tuple[object, ...]]:
+    return [(b.source.tolist(), b.target_out.tolist(), b.edited.tolist(), b.position) for b in batches]
+
+
+class FewSentences(NoisyBatches):
+    POOL = 64
+
+
+def test_streams_are_deterministic_and_resume_at_any_batch(packed: Path, recipe: Recipe) -> None:
+    whole = list(islice(FewSentences(packed, recipe), 14))
+    assert {batch.position[0] for batch in whole} >= {0, 1, 2}, "several pools"
+    assert content(list(islice(FewSentences(packed, recipe), 14))) == content(whole)
+    for number in range(13):
+        start = whole[number].position
+        tail = list(islice(FewSentences(packed, recipe, start=start), 13 - number))
+        assert content(tail) == content(whole[number + 1 :])
+
+
+def test_streams_differ_by_seed_and_rank(packed: Path, recipe: Recipe) -> None:
+    streams = [
+        content(list(islice(FewSentences(packed, recipe, seed=seed, rank=rank), 3)))
+        for seed, rank in ((0, 0), (1, 0), (0, 1))
+    ]
+    assert streams[0] != streams[1] != streams[2] != streams[0]
+
+
+def test_batches_fit(packed: Path, recipe: Recipe) -> None:
+    subwords = Subwords.load(packed)
+    clean = {tuple(line.split()) for line in packed_lines(packed)}
+    joined = corrupted = rows = 0
+    for batch in islice(FewSentences(packed, recipe), 12):
+        count, width = batch.target_out.shape
+        assert count * max(width, batch.source.shape[1]) <= recipe.training.batch_tokens
+        for source, target in zip(batch.source.tolist(), batch.target_out.tolist(), strict=True):
+            words = tuple(subwords.decode(target))
+            joined += words not in clean
+            corrupted += source[: source.index(EOS_ID)] != target[: target.index(EOS_ID)]
+            rows += 1
+    assert 0 < joined < 0.3 * rows
+    assert 0.5 * rows < corrupted < rows
+
+
+def test_weights_decide_the_shares(packed: Path, recipe: Recipe) -> None:
+    only = replace(recipe.data.source[0], weight=0)
+    lopsided = replace(recipe, data=replace(recipe.data, source=(only, recipe.data.source[1])))
+    subwords = Subwords.load(packed)
+    for batch in islice(FewSentences(packed, lopsided), 2):
+        for target in batch.target_out.tolist():
+            assert subwords.decode(target)[:2] == ["I", "am"]
+
+
+def test_data_that_is_not_prepared(packed: Path, recipe: Recipe, tmp_path: Path) -> None:
+    shutil.copytree(packed, tmp_path / "packed")
+    (tmp_path / "packed" / "plain.txt").write_text("")
+    with pytest.raises(DataError, match=r"no sentence of clean/plain\.txt"):
+        NoisyBatches(tmp_path / "packed", recipe)
+    (tmp_path / "packed" / "plain.txt").unlink()
+    with pytest.raises(DataError, match=r"cannot read .*plain\.txt"):
+        NoisyBatches(tmp_path / "packed", recipe)
+    shutil.rmtree(tmp_path / "packed" / "lists")
+    with pytest.raises(DataError, match="cannot read the word lists"):
+        NoisyBatches(tmp_path / "packed", recipe)
+
+
+def test_an_unknown_error_type(packed: Path, recipe: Recipe) -> None:
+    wrong = replace(recipe, noise=replace(recipe.noise, rates={"R:NOISE": 1.0}))
+    with pytest.raises(ConfigError, match="unknown error type 'R:NOISE'"):
+        NoisyBatches(packed, wrong)

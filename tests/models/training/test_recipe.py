@@ -1,0 +1,83 @@
+"""Recipes: what is wrong in one is said in one line, with the file and the place."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+from gec.errors import ConfigError
+from gec.models.training.recipe import Recipe, load_recipe, parse_duration
+
+
+def test_a_recipe(recipe: Recipe) -> None:
+    assert recipe.name == "tiny"
+    assert [source.file for source in recipe.data.source] == ["clean/plain.txt", "clean/packed.txt.xz"]
+    assert recipe.data.source[0].words == (3, 12)
+    assert recipe.data.source[1].words == (3, 60)
+    assert recipe.noise.rates == {"R:VERB:SVA": 12}
+    assert recipe.training.learning_rate == 4e-3
+
+
+def test_the_shipped_recipes() -> None:
+    """Every one loads, and makes a network of the size its model card will name."""
+    folder = Path(__file__).parents[3] / "models" / "recipes"
+    recipes = [load_recipe(path) for path in folder.glob("*.toml")]
+    assert "en" in {recipe.name for recipe in recipes}
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "message"),
+    [
+        ("batch_tokens = 300", "batch_tokens = 300\nspeed = 3", r"unknown setting in \[training\]: speed"),
+        ("batch_tokens = 300", "", r"\[training\]: .*batch_tokens"),
+        ("clean_share = 0.25", "", r"\[noise\]: .*clean_share"),
+        ("validation = 12", "validation = 12\ntests = 3", r"unknown setting in \[data\]: tests"),
+        ("limit = 20", "size = 20", r"unknown setting in \[data\.source\]: size"),
+        ('name = "tiny"', 'title = "tiny"', r"unknown setting in \[top level\]: title"),
+        ('name = "tiny"', "", r"\[top level\]: .*name"),
+        ("[[data.source]]", "[[data.sources]]", r"no \[\[data\.source\]\]"),
+        ("[noise]\n", "[noises]\n", r"\[noise\] is missing"),
+        ("[data]\n", "[data\n", "not a valid TOML file"),
+        ("[[data.source]]", "[data.source]", "not a valid TOML file"),
+    ],
+)
+def test_wrong_recipes(tmp_path: Path, recipe_file: Path, old: str, new: str, message: str) -> None:
+    text = recipe_file.read_text()
+    assert old in text
+    path = tmp_path / "wrong.toml"
+    path.write_text(text.replace(old, new))
+    with pytest.raises(ConfigError, match=message) as caught:
+        load_recipe(path)
+    assert re.search(r"wrong\.toml", str(caught.value))
+    assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize("text", ["data = 3", "noise = 3", 'data = {source = ["x"]}', "data = {source = 3}"])
+def test_tables_that_are_none(tmp_path: Path, text: str) -> None:
+    (tmp_path / "wrong.toml").write_text(text)
+    with pytest.raises(ConfigError, match=r"wrong\.toml"):
+        load_recipe(tmp_path / "wrong.toml")
+
+
+def test_no_recipe(tmp_path: Path) -> None:
+    for path in (tmp_path / "none.toml", tmp_path):
+        with pytest.raises(ConfigError, match="cannot read recipe"):
+            load_recipe(path)
+    (tmp_path / "latin.toml").write_bytes(b'name = "\xe9"')
+    with pytest.raises(ConfigError, match="not a valid TOML file"):
+        load_recipe(tmp_path / "latin.toml")
+
+
+@pytest.mark.parametrize(
+    ("text", "seconds"), [("90", 90), ("90s", 90), ("25m", 1500), ("2h", 7200), (" 1.5h ", 5400)]
+)
+def test_durations(text: str, seconds: float) -> None:
+    assert parse_duration(text) == seconds
+
+
+@pytest.mark.parametrize("text", ["", "soon", "-3m", "3d", "1h30m", "m"])
+def test_wrong_durations(text: str) -> None:
+    with pytest.raises(ConfigError, match="not a duration"):
+        parse_duration(text)

@@ -6,7 +6,7 @@ import math
 import time
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from itertools import islice
+from itertools import islice, pairwise
 
 import torch
 
@@ -18,7 +18,7 @@ from gec.decoding.drafters.copy import CopyDrafter
 from gec.decoding.model import Model
 from gec.decoding.trace import Trace
 from gec.errors import ConfigError
-from gec.text.edits import Edit, align, apply, to_edits
+from gec.text.edits import Edit, WordEdit, align, apply, to_edits
 from gec.text.segmentation import Sentence, looks_english, segment, windows
 from gec.text.subwords import Subwords
 from gec.text.words import Word, split_tokenized
@@ -66,6 +66,21 @@ class _Job:
     sentence: int
     start: int  # first word of the window
     words: tuple[Word, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class _Reading:
+    """The model's output for words ``start`` to ``end`` of a sentence.
+
+    ``probabilities`` has the least of its tokens' for each word, and EOS's; ``edits`` count the
+    sentence's words, not the window's.
+    """
+
+    start: int
+    end: int
+    words: list[str]
+    probabilities: list[float]
+    edits: list[WordEdit]
 
 
 class Corrector:
@@ -130,14 +145,18 @@ class Corrector:
         self, texts: Iterable[str], batch_size: int, *, tokenized: bool
     ) -> Iterator[Correction]:
         source = iter(texts)
-        while chunk := list(islice(source, max(1, batch_size))):
+        while chunk := list(islice(source, max(1, batch_size))):  # _correct refuses less than 1
             yield from self._correct(chunk, batch_size, tokenized=tokenized)
 
     def _correct(
         self, texts: Sequence[str], batch_size: int, *, tokenized: bool
     ) -> list[Correction]:
+        if batch_size < 1:
+            raise ConfigError(f"batch_size must be at least 1, not {batch_size}")
         documents = [self._sentences(text, tokenized) for text in texts]
         jobs, sources = [], []
+        too_long: set[tuple[int, int]] = set()
+        longest = min(WINDOW_TOKENS, self.model.max_positions - 1)
         for number, sentences in enumerate(documents):
             eligible = _correctable(sentences)
             for place, sentence in enumerate(sentences):
@@ -147,9 +166,11 @@ class Corrector:
                 for start, end in spans:
                     words = sentence.words[start:end]
                     ids = self.subwords.encode(_model_word(word) for word in words)
-                    if len(ids) <= WINDOW_TOKENS:
+                    if len(ids) <= longest:
                         jobs.append(_Job(number, place, start, words))
                         sources.append(ids)
+                    else:
+                        too_long.add((number, place))
         found: dict[tuple[int, int], list[tuple[_Job, Hypothesis, float]]] = {}
         order = sorted(range(len(jobs)), key=lambda i: len(sources[i]))
         for at in range(0, len(order), batch_size):
@@ -169,6 +190,7 @@ class Corrector:
                     sorted(found.get((number, place), []), key=lambda f: f[0].start)
                     for place in range(len(sentences))
                 ],
+                {place for owner, place in too_long if owner == number},
                 tokenized,
             )
             for number, (text, sentences) in enumerate(zip(texts, documents, strict=True))
@@ -196,21 +218,22 @@ class Corrector:
         text: str,
         sentences: Sequence[Sentence],
         decoded: Sequence[Sequence[tuple[_Job, Hypothesis, float]]],
+        too_long: Collection[int],
         tokenized: bool,
     ) -> Correction:
         edits: list[Edit] = []
         results, warnings = [], []
         before: Sentence | None = None
-        for sentence, parts in zip(sentences, decoded, strict=True):
+        for place, (sentence, parts) in enumerate(zip(sentences, decoded, strict=True)):
             source = [word.text for word in sentence.words]
             title = before is not None and _is_marker(text, before, sentence)
             target, confidences = self._merge(sentence.words, parts, title)
             before = sentence
+            where = f"characters {sentence.start}-{sentence.end}"
             if any(hypothesis.truncated for _, hypothesis, _ in parts):
-                warnings.append(
-                    f"characters {sentence.start}-{sentence.end}: no end within the length limit, "
-                    "left as it was"
-                )
+                warnings.append(f"{where}: no end within the length limit, left as it was")
+            if place in too_long:
+                warnings.append(f"{where}: words too long for the model, left as they were")
             if target != source:
                 edits += to_edits(
                     text,
@@ -239,8 +262,9 @@ class Corrector:
     ) -> tuple[list[str], list[float]]:
         """Return the sentence's target words, and a probability for each and for its end.
 
-        Where two windows overlap each speaks for its half of the overlap. Edits of protected
-        words and those below ``min_confidence`` are left out; a ``title`` gets no final period.
+        Where windows overlap an edit is the one's in whose part it begins (see :func:`_boundary`).
+        Edits of protected words and those below ``min_confidence`` are left out; a ``title`` gets
+        no final period.
         """
         source = [word.text for word in sentence]
         target: list[str] = []
@@ -254,20 +278,16 @@ class Corrector:
                 target.extend(words)
                 carried = 1.0
 
-        for number, (job, hypothesis, _) in enumerate(parts):
-            if hypothesis.truncated:
-                continue
-            end = job.start + len(job.words)
-            core_start = job.start + (WINDOW_OVERLAP // 2 if number else 0)
-            core_end = end if end == len(source) else end - WINDOW_OVERLAP // 2
-            words, probabilities = self._words(hypothesis)
-            for edit in align([_model_word(word) for word in job.words], words):
-                start, stop = job.start + edit.source_start, job.start + edit.source_end
-                if start < max(core_start, at) or stop > core_end:
-                    continue
+        readings = [self._read(job, found) for job, found, _ in parts if not found.truncated]
+        bounds = [0, *(_boundary(*pair) for pair in pairwise(readings)), len(source) + 1]
+        for reading, (begin, end) in zip(readings, pairwise(bounds), strict=False):
+            words, probabilities = reading.words, reading.probabilities
+            for edit in reading.edits:
+                start, stop = edit.source_start, edit.source_end
                 first, last = edit.target_start, edit.target_end
-                confidence = min(probabilities[first : max(last, first + 1)])
-                if confidence < self._min_confidence:
+                if not max(begin, at) <= start < end:
+                    continue
+                if min(probabilities[first : max(last, first + 1)]) < self._min_confidence:
                     continue
                 if any(word.protected for word in sentence[start:stop]):
                     continue
@@ -281,13 +301,21 @@ class Corrector:
         add(source[at:], [1.0] * (len(source) - at))
         return target, [*confidences, carried]
 
-    def _words(self, hypothesis: Hypothesis) -> tuple[list[str], list[float]]:
-        """Return output words and their probabilities, the least of their tokens'; EOS last."""
+    def _read(self, job: _Job, hypothesis: Hypothesis) -> _Reading:
         spans = self.subwords.decode_spans(hypothesis.tokens)
         words = [word for word, _, _ in spans]
         logprobs = hypothesis.logprobs
         probabilities = [math.exp(min(logprobs[a:b])) for _, a, b in spans]
-        return words, [*probabilities, math.exp(logprobs[-1])]
+        edits = [
+            replace(
+                edit,
+                source_start=job.start + edit.source_start,
+                source_end=job.start + edit.source_end,
+            )
+            for edit in align([_model_word(word) for word in job.words], words)
+        ]
+        end = job.start + len(job.words)
+        return _Reading(job.start, end, words, [*probabilities, math.exp(logprobs[-1])], edits)
 
     def _trace(self, hypotheses: Sequence[Hypothesis]) -> Trace | None:
         if not hypotheses:
@@ -324,6 +352,23 @@ def _is_marker(text: str, before: Sentence, sentence: Sentence) -> bool:
     return all(word.protected for word in before.words) and not any(
         c in "\r\n" for c in text[before.end : sentence.start]
     )
+
+
+def _boundary(left: _Reading, right: _Reading) -> int:
+    """Return the word of two windows' overlap from which on the right one speaks.
+
+    It is as near to the middle as neither has an edit: two alignments may place one and the same
+    change before a word or after it, and it must be made once.
+    """
+    touched = {
+        place
+        for reading in (left, right)
+        for edit in reading.edits
+        for place in range(edit.source_start, edit.source_end + 1)
+    }
+    middle = (right.start + left.end) // 2
+    overlap = range(right.start, left.end + 1)
+    return min(overlap, key=lambda p: (p in touched, abs(p - middle)), default=right.start)
 
 
 def _model_word(word: Word) -> str:

@@ -6,6 +6,7 @@ that always, never or sometimes agrees with the draft shows every path of the lo
 
 from __future__ import annotations
 
+import itertools
 import random
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
@@ -171,9 +172,7 @@ class CopyBiased:
 
     def gain(self, source: Tokens, fed: int) -> list[int]:
         whole = [BOS, *source, EOS]
-        return sorted(
-            {after for token, after in zip(whole, whole[1:], strict=False) if token == fed}
-        )
+        return sorted({after for token, after in itertools.pairwise(whole) if token == fed})
 
     def start(self, sources: Sequence[Tokens]) -> tuple[Memory, list[Tokens]]:
         return self.verifier.start(sources), list(sources)
@@ -193,7 +192,7 @@ class CopyBiased:
         return self.verifier.select(memory[0], rows), [memory[1][r] for r in rows]
 
     def scores(self, source: Tokens, output: Tokens) -> Tensor:
-        """Return the logits [V] after ``output``, computed without a cache; remembers its answers."""
+        """Return the logits [V] after ``output``, computed without a cache (and remembered)."""
         key = (tuple(source), tuple(output))
         if key not in self._known:
             fed = [BOS, *output]

@@ -126,8 +126,12 @@ def prepare(recipe: Recipe, data_dir: Path, out: Path, *, exclude: Sequence[Path
         )
         print(f"{name}: {counts}, dropped {banned}", file=sys.stderr)
     word_counts = {}
-    for line in open_text(data_dir / data.word_counts):
-        word, count = line.split("\t")[:2]
+    for number, line in enumerate(open_text(data_dir / data.word_counts), 1):
+        word, _, count = line.partition("\t")
+        if not count.isdecimal():
+            raise DataError(
+                f"{data_dir / data.word_counts}:{number}: expected word TAB count: {line!r}"
+            )
         word_counts[word] = int(count)
     inflections = build_inflections(open_text(data_dir / data.inflections), word_counts)
     subwords = Subwords.train(vocabulary_sample, size=data.vocabulary, inflections=inflections)

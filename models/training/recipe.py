@@ -73,6 +73,12 @@ class Recipe:
     training: TrainingRecipe
 
 
+_KINDS: dict[Any, Any] = {
+    "str": str, "int": int, "float": (int, float), "bool": bool, "tuple[int, int]": tuple,
+    "tuple[str, ...]": tuple, "dict[str, float]": dict, "dict[str, Any]": dict,
+}  # fmt: skip
+
+
 def parse_duration(text: str) -> float:
     """Return seconds: ``parse_duration("25m") == 1500.0``; a bare number is seconds."""
     match = re.fullmatch(r"(\d+(?:\.\d+)?)([smh]?)", text.strip())
@@ -96,15 +102,22 @@ def load_recipe(path: Path) -> Recipe:
         if unknown := sorted(set(values) - {f.name for f in fields(kind)}):
             raise ConfigError(f"{path}: unknown setting in [{where}]: {', '.join(unknown)}")
         frozen = {k: tuple(v) if isinstance(v, list) else v for k, v in values.items()}
+        for setting in fields(kind):
+            value = frozen.get(setting.name)
+            if value is not None and not isinstance(value, _KINDS.get(setting.type, object)):
+                raise ConfigError(
+                    f"{path}: [{where}] {setting.name} must be {setting.type}, not {value!r}"
+                )
         try:
             return kind(**frozen)
         except TypeError as error:
             raise ConfigError(f"{path}: [{where}]: {error}") from error
 
-    data = dict(raw.get("data", {}))
-    data["source"] = [build(Source, s, "data.source") for s in data.get("source", [])]
-    if not data["source"]:
+    data = raw.get("data")
+    sources = data.get("source") if isinstance(data, dict) else None
+    if not isinstance(data, dict) or not isinstance(sources, list) or not sources:
         raise ConfigError(f"{path}: no [[data.source]]")
+    data["source"] = [build(Source, source, "data.source") for source in sources]
     return build(
         Recipe,
         raw

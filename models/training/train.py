@@ -25,7 +25,7 @@ from lightning.fabric import Fabric
 from torch import Tensor, nn
 from torch.utils.data import DataLoader
 
-from gec.errors import ConfigError, DataError
+from gec.errors import ConfigError, DataError, ModelError
 from gec.models.training.data import Batch, NoisyBatches, load_noiser, make_batch, open_text
 from gec.models.training.recipe import Recipe, TrainingRecipe, load_recipe, parse_duration
 from gec.models.transformer import Transformer, TransformerConfig
@@ -64,7 +64,8 @@ def loss_of(
         reduction="none",
         label_smoothing=training.label_smoothing,
     )
-    return (losses * weight).sum() / weight.sum(), real.sum()
+    # no token at all may be drawn of a small batch: no loss then, not 0 / 0
+    return (losses * weight).sum() / weight.sum().clamp_min(1e-6), real.sum()
 
 
 def learning_rate(share: float, training: TrainingRecipe) -> float:
@@ -161,12 +162,18 @@ def validation_batches(packed: Path, recipe: Recipe, subwords: Subwords) -> list
 
 
 class _Stop:
-    """True once SIGTERM or SIGINT asked the run to save and end."""
+    """``asked`` is True once SIGTERM or SIGINT, within the block, asked the run to save and end."""
 
-    def __init__(self) -> None:
+    def __enter__(self) -> _Stop:
         self.asked = False
-        for name in (signal.SIGTERM, signal.SIGINT):
-            signal.signal(name, self._ask)
+        self._before = {
+            name: signal.signal(name, self._ask) for name in (signal.SIGTERM, signal.SIGINT)
+        }
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        for name, handler in self._before.items():
+            signal.signal(name, handler)
 
     def _ask(self, _number: int, _frame: FrameType | None) -> None:
         self.asked = True
@@ -184,6 +191,8 @@ def train(
 ) -> Progress:
     """Train until ``budget`` seconds of training time are used, or until asked to stop.
 
+    SIGTERM and SIGINT (Ctrl-C) ask: the run saves and returns. Call it in the main thread.
+
     Raises:
         ConfigError: the recipe does not fit the checkpoint or the data.
         DataError: the packed data or the checkpoint is missing or broken; the loss is not finite.
@@ -195,7 +204,10 @@ def train(
     fabric.launch()
     fabric.seed_everything(seed, verbose=False)
     subwords = Subwords.load(packed)
-    config = TransformerConfig.from_dict({"vocab_size": len(subwords)} | recipe.network)
+    try:
+        config = TransformerConfig.from_dict({"vocab_size": len(subwords)} | recipe.network)
+    except ModelError as error:
+        raise ConfigError(f"recipe {recipe.name}, [network]: {error}") from error
     module = Transformer(config)
     optimizers = make_optimizers(module, training)
     model, *wrapped = fabric.setup(module, *optimizers)
@@ -213,66 +225,71 @@ def train(
     parameters = sum(p.numel() for p in module.parameters())
     fabric.print(f"{parameters / 1e6:.1f} M parameters on {fabric.device}, from {progress.step}")
     save_every, validate_every = map(parse_duration, (training.save_every, training.validate_every))
-    stop, last = _Stop(), time.monotonic()
+    last = time.monotonic()
     next_save = progress.seconds + save_every
     next_validation = progress.seconds + validate_every
     report = {"loss": 0.0, "steps": 0, "tokens": 0, "since": last}
     log = _Log(out, fabric.is_global_zero)
-    batches: Iterator[Batch] = iter(
-        DataLoader(
-            stream, batch_size=None, num_workers=workers, prefetch_factor=8 if workers else None
+    with _Stop() as stop:  # before the workers start: they inherit deafness to Ctrl-C
+        batches: Iterator[Batch] = iter(
+            DataLoader(
+                stream,
+                batch_size=None,
+                num_workers=workers,
+                prefetch_factor=8 if workers else None,
+                generator=torch.Generator(),  # else it draws from the one a resumed run restored
+            )
         )
-    )
-    module.train()
-    while progress.seconds < budget and not stop.asked:
-        batch = next(batches).to(fabric.device)
-        share = progress.seconds / budget
-        rate = learning_rate(share, training)
-        for optimizer in optimizers:
-            for group in optimizer.param_groups:
-                group["lr"] = rate
-        loss, tokens = loss_of(model, batch, training, edit_weight(share, training))
-        fabric.backward(loss)
-        norm = nn.utils.clip_grad_norm_(module.parameters(), training.gradient_clip)
-        if not math.isfinite(float(norm)):
-            raise DataError(
-                f"the loss is not finite at step {progress.step}; "
-                f"the last good checkpoint is {checkpoint}"
-            )
-        for optimizer in wrapped:
-            optimizer.step()
-            optimizer.zero_grad()
-        now = time.monotonic()
-        progress.seconds += min(now - last, 60.0)  # a paused or suspended run loses no budget
-        last = now
-        progress.step += 1
-        progress.tokens += int(tokens)
-        progress.position = batch.position
-        report["loss"] += float(loss)
-        report["steps"] += 1
-        report["tokens"] += int(tokens)
-        if progress.step % 100 == 0:
-            log.row(
-                step=progress.step,
-                minutes=progress.seconds / 60,
-                tokens=progress.tokens,
-                rate=rate,
-                loss=report["loss"] / report["steps"],
-                tokens_per_second=report["tokens"] / (now - report["since"]),
-            )
-            report = {"loss": 0.0, "steps": 0, "tokens": 0, "since": now}
-        if progress.seconds >= next_validation:
-            scores = validate(module, [b.to(fabric.device) for b in validation])
-            progress.history.append({"step": float(progress.step)} | scores)
-            log.row(step=progress.step, minutes=progress.seconds / 60, **scores)
-            next_validation = progress.seconds + validate_every
-        if progress.seconds >= next_save:
-            _save(fabric, checkpoint, module, optimizers, config, progress)
-            next_save = progress.seconds + save_every
-    scores = validate(module, [b.to(fabric.device) for b in validation])
-    log.row(step=progress.step, minutes=progress.seconds / 60, **scores)
-    progress.history.append({"step": float(progress.step)} | scores)
-    _save(fabric, checkpoint, module, optimizers, config, progress)
+        module.train()
+        while progress.seconds < budget and not stop.asked:
+            batch = next(batches).to(fabric.device)
+            share = progress.seconds / budget
+            rate = learning_rate(share, training)
+            for optimizer in optimizers:
+                for group in optimizer.param_groups:
+                    group["lr"] = rate
+            loss, tokens = loss_of(model, batch, training, edit_weight(share, training))
+            fabric.backward(loss)
+            norm = nn.utils.clip_grad_norm_(module.parameters(), training.gradient_clip)
+            if not math.isfinite(float(norm)):
+                raise DataError(
+                    f"the loss is not finite at step {progress.step}; "
+                    f"the last good checkpoint is {checkpoint}"
+                )
+            for optimizer in wrapped:
+                optimizer.step()
+                optimizer.zero_grad()
+            now = time.monotonic()
+            progress.seconds += min(now - last, 60.0)  # a paused or suspended run loses no budget
+            last = now
+            progress.step += 1
+            progress.tokens += int(tokens)
+            progress.position = batch.position
+            report["loss"] += float(loss.detach())
+            report["steps"] += 1
+            report["tokens"] += int(tokens)
+            if progress.step % 100 == 0:
+                log.row(
+                    step=progress.step,
+                    minutes=progress.seconds / 60,
+                    tokens=progress.tokens,
+                    rate=rate,
+                    loss=report["loss"] / report["steps"],
+                    tokens_per_second=report["tokens"] / (now - report["since"]),
+                )
+                report = {"loss": 0.0, "steps": 0, "tokens": 0, "since": now}
+            if progress.seconds >= next_validation:
+                scores = validate(module, [b.to(fabric.device) for b in validation])
+                progress.history.append({"step": float(progress.step)} | scores)
+                log.row(step=progress.step, minutes=progress.seconds / 60, **scores)
+                next_validation = progress.seconds + validate_every
+            if progress.seconds >= next_save:
+                _save(fabric, checkpoint, module, optimizers, config, progress)
+                next_save = progress.seconds + save_every
+        scores = validate(module, [b.to(fabric.device) for b in validation])
+        log.row(step=progress.step, minutes=progress.seconds / 60, **scores)
+        progress.history.append({"step": float(progress.step)} | scores)
+        _save(fabric, checkpoint, module, optimizers, config, progress)
     return progress
 
 
@@ -332,15 +349,21 @@ def _load(
 ) -> Progress:
     try:
         state = torch.load(path, map_location="cpu", weights_only=True)
-    except Exception as error:
-        raise DataError(f"cannot read checkpoint {path}: {error}") from error
-    if state["config"] != config.to_dict():
-        raise ConfigError(f"{path} holds another architecture than the recipe: {state['config']}")
-    module.load_state_dict(state["model"])
-    for optimizer, saved in zip(optimizers, state["optimizers"], strict=True):
-        optimizer.load_state_dict(saved)
-    torch.set_rng_state(state["torch_rng"])
-    return Progress(**state["progress"])
+        saved_config, saved_optimizers = state["config"], state["optimizers"]
+        weights, rng, progress = state["model"], state["torch_rng"], Progress(**state["progress"])
+    except Exception as error:  # whatever a broken file makes torch, or the dictionary, raise
+        reason = (str(error).splitlines() or [type(error).__name__])[0]
+        raise DataError(f"cannot read checkpoint {path}: {reason}") from error
+    if saved_config != config.to_dict():
+        raise ConfigError(f"{path} holds another architecture than the recipe: {saved_config}")
+    module.load_state_dict(weights)
+    try:
+        for optimizer, saved in zip(optimizers, saved_optimizers, strict=True):
+            optimizer.load_state_dict(saved)
+    except (ValueError, KeyError) as error:
+        raise ConfigError(f"{path} was made with another optimizer than the recipe's") from error
+    torch.set_rng_state(rng)
+    return progress
 
 
 def main(args: argparse.Namespace) -> int:

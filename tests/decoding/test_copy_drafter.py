@@ -25,6 +25,7 @@ from gec.decoding.drafters.copy import unique_suffix_match
         ([1, 7, 7, 7], [1, 7, 7, 7], 3),
         ([1], [1], 0),
         ([1, 7, 7], [7], None),  # the output is too short to tell
+        ([7, 8, 7], [7, 7], None),  # nothing stands before the first
     ],
 )
 def test_examples(source: list[int], output: list[int], place: int | None) -> None:

@@ -18,11 +18,12 @@ from gec.decoding.beam import BeamSearch
 from gec.decoding.decoder import Decoder, Hypothesis, LengthLimit
 from gec.decoding.drafters import NoDraft
 from gec.decoding.drafters.copy import CopyDrafter
+from gec.decoding.trace import Pass
 
 BATCH_SIZES = (1, 3, 32)
 LIMIT = LengthLimit(1.5, 6)
 
-NETWORKS = {
+NETWORKS: dict[str, dict[str, object]] = {
     "1+1": {},
     "3+2 post": {"encoder_layers": 3, "decoder_layers": 2, "norm": "post"},
     "1+2 learned gelu": {"decoder_layers": 2, "positions": "learned", "activation": "gelu"},
@@ -80,7 +81,9 @@ def test_networks(name: str, bonus: float) -> None:
 
 def test_the_networks_show_all_that_may_happen() -> None:
     """Drafts accepted whole, in part and not at all; outputs cut, ended, short and long."""
-    passes, flags, longer = [], set(), 0
+    passes: list[Pass] = []
+    flags: set[bool] = set()
+    longer = 0
     for name in NETWORKS:
         for bonus in (0.0, 4.0, 8.0):
             found = Decoder(network_model(name, bonus), CopyDrafter(), limit=LIMIT).decode(

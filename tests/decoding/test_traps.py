@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from types import ModuleType
+from typing import Any
 
 import pytest
 import torch
@@ -181,7 +182,7 @@ def test_a_beam_at_the_limit_is_truncated() -> None:
     assert found[0].tokens == (3, 4)
 
 
-@pytest.mark.parametrize("ratio, extra", [(0, 0), (-1, 20), (1.5, 0), (float("nan"), 20)])
+@pytest.mark.parametrize(("ratio", "extra"), [(0, 0), (-1, 20), (1.5, 0), (float("nan"), 20)])
 def test_a_limit_without_room_is_refused(ratio: float, extra: int) -> None:
     with pytest.raises(ConfigError, match="at least"):
         LengthLimit(ratio, extra)
@@ -278,7 +279,7 @@ def test_a_wrong_tolerance(tolerance: float) -> None:
         Conservative(tolerance)
 
 
-@pytest.mark.parametrize("gap, kept", [(0.4, True), (0.5, True), (0.6, False)])
+@pytest.mark.parametrize(("gap", "kept"), [(0.4, True), (0.5, True), (0.6, False)])
 def test_tolerance_decides_what_stands(gap: float, kept: bool) -> None:
     rule = rewrites(lambda s: [s[0], 9, *s[2:]])
     model = RuleModel(rule, second=copies, gap=gap)
@@ -373,9 +374,14 @@ def test_one_transfer_a_pass(acceptance: Acceptance, monkeypatch: pytest.MonkeyP
         monkeypatch.setattr(owner, name, call)
 
     network = TransformerVerifier(tiny_network(2, decoder_layers=2))
-    passes: list[int] = []
+    passes: list[Tensor] = []
     verify = network.verify
-    monkeypatch.setattr(network, "verify", lambda *args: (passes.append(1), verify(*args))[1])
+
+    def watched(*args: Any) -> Tensor:
+        passes.append(verify(*args))
+        return passes[-1]
+
+    monkeypatch.setattr(network, "verify", watched)
     for name in TRANSFERS:
         counted(Tensor, name)
     for name in ("nonzero", "unique", "masked_select"):

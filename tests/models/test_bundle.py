@@ -111,7 +111,10 @@ def edit_network(**values: Any) -> Callable[[Path], None]:
 
 
 def write(name: str, content: bytes) -> Callable[[Path], None]:
-    return lambda folder: (folder / name).write_bytes(content) and None
+    def overwrite(folder: Path) -> None:
+        (folder / name).write_bytes(content)
+
+    return overwrite
 
 
 def remove(name: str) -> Callable[[Path], None]:
@@ -145,7 +148,7 @@ BROKEN: dict[str, tuple[Callable[[Path], None], str]] = {
     "no byte of weights": (truncate("model.safetensors", 0), r"cannot load .*model\.safetensors"),
     "half a tokenizer": (truncate("tokenizer.json", 0.5), r"cannot read .*tokenizer\.json"),
     "half a config": (truncate("config.json", 0.5), r"cannot read .*config\.json"),
-    "a config that is no text": (write("config.json", b"\xff\xfe\x00"), r"cannot read .*config\.json"),
+    "a config that is no text": (write("config.json", b"\xff\0"), r"cannot read .*config\.json"),
     "a config that is a list": (write("config.json", b"[1]"), "bundle format None"),
     "another version": (edit_config(format=2), "bundle format 2, this version reads 1"),
     "no network": (edit_config(network=None), "no network settings"),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import Any
+from typing import Any, TypeVar
 
 import pytest
 import torch
@@ -21,6 +21,7 @@ from gec.models.transformer import (
     sinusoidal_positions,
 )
 
+Layer = TypeVar("Layer", bound=nn.Module)
 PARTS = {"attention": "self_attn", "cross": "multihead_attn"}
 
 
@@ -29,12 +30,13 @@ def config(**settings: Any) -> TransformerConfig:
     return TransformerConfig.from_dict(defaults | {"dropout": 0.0} | settings)
 
 
-def randomised(layer: nn.Module) -> nn.Module:
+def randomised(layer: Layer) -> Layer:
     torch.manual_seed(1)
     with torch.no_grad():
         for parameter in layer.parameters():
             parameter.copy_(torch.randn_like(parameter) * 0.3)
-    return layer.double().eval()
+    layer.double().eval()
+    return layer
 
 
 def torch_state(layer: nn.Module) -> dict[str, Tensor]:

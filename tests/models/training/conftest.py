@@ -112,7 +112,7 @@ def write_data(folder: Path) -> None:
     write(folder / "clean/plain.txt", [*sentences(), *UNREADABLE, sentences()[0]])
     write(folder / "clean/packed.txt.xz", [f"I am {n} years old." for n in range(2, 60)])
     write(folder / "dev.txt", ["Something else .\tWe see the school ."])
-    write(folder / "dev.m2", ["S They like a book .", "A 1 1|||M:DET|||She|||REQUIRED|||-NONE-|||0"])
+    write(folder / "dev.m2", ["S They like a book .", "A 1 1|||M:DET|||A|||REQUIRED|||-NONE-|||0"])
     forms = [
         f"{verb}_{verb}{end}:VB_{tag}"
         for verb in VERBS

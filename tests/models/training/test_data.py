@@ -56,7 +56,7 @@ def test_no_sentence_twice_and_none_of_the_development_sets(packed: Path) -> Non
 
 
 def test_more_may_be_excluded(recipe: Recipe, data_dir: Path, packed: Path, tmp_path: Path) -> None:
-    banned = list(open_text(packed / "packed.txt"))[0]
+    banned = next(iter(open_text(packed / "packed.txt")))
     (tmp_path / "more.txt").write_text(banned.upper() + "\n")
     prepare(recipe, data_dir, tmp_path / "out", exclude=[tmp_path / "more.txt"])
     assert banned not in packed_lines(tmp_path / "out")
@@ -80,7 +80,7 @@ def test_packing_is_deterministic(
     recipe: Recipe, data_dir: Path, packed: Path, tmp_path: Path
 ) -> None:
     prepare(recipe, data_dir, tmp_path)
-    for name in ("plain.txt", "validation.txt", "tokenizer.json", "inflections.tsv", "provenance.json"):
+    for name in ("plain.txt", "validation.txt", "tokenizer.json", "inflections.tsv"):
         assert (tmp_path / name).read_bytes() == (packed / name).read_bytes()
 
 
@@ -148,7 +148,9 @@ def test_a_batch() -> None:
 
 
 def content(batches: Sequence[Batch]) -> list[tuple[object, ...]]:
-    return [(b.source.tolist(), b.target_out.tolist(), b.edited.tolist(), b.position) for b in batches]
+    return [
+        (b.source.tolist(), b.target_out.tolist(), b.edited.tolist(), b.position) for b in batches
+    ]
 
 
 class FewSentences(NoisyBatches):

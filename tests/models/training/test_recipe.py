@@ -13,7 +13,8 @@ from gec.models.training.recipe import Recipe, load_recipe, parse_duration
 
 def test_a_recipe(recipe: Recipe) -> None:
     assert recipe.name == "tiny"
-    assert [source.file for source in recipe.data.source] == ["clean/plain.txt", "clean/packed.txt.xz"]
+    first, second = recipe.data.source
+    assert (first.file, second.file) == ("clean/plain.txt", "clean/packed.txt.xz")
     assert recipe.data.source[0].words == (3, 12)
     assert recipe.data.source[1].words == (3, 60)
     assert recipe.noise.rates == {"R:VERB:SVA": 12}
@@ -30,7 +31,7 @@ def test_the_shipped_recipes() -> None:
 @pytest.mark.parametrize(
     ("old", "new", "message"),
     [
-        ("batch_tokens = 300", "batch_tokens = 300\nspeed = 3", r"unknown setting in \[training\]: speed"),
+        ("[training]", "[training]\nspeed = 3", r"unknown setting in \[training\]: speed"),
         ("batch_tokens = 300", "", r"\[training\]: .*batch_tokens"),
         ("clean_share = 0.25", "", r"\[noise\]: .*clean_share"),
         ("validation = 12", "validation = 12\ntests = 3", r"unknown setting in \[data\]: tests"),
@@ -38,7 +39,14 @@ def test_the_shipped_recipes() -> None:
         ('name = "tiny"', 'title = "tiny"', r"unknown setting in \[top level\]: title"),
         ('name = "tiny"', "", r"\[top level\]: .*name"),
         ("[[data.source]]", "[[data.sources]]", r"no \[\[data\.source\]\]"),
-        ("[noise]\n", "[noises]\n", r"\[noise\] is missing"),
+        ("[noise]\n", "[noises]\n", r"\[noise\]: .*clean_share"),
+        (
+            "batch_tokens = 300",
+            'batch_tokens = "x"',
+            r"\[training\] batch_tokens must be int, not 'x'",
+        ),
+        ("learning_rate = 4e-3", 'learning_rate = "4e-3"', "learning_rate must be float"),
+        ("words = [3, 12]", "words = 3", r"words must be tuple\[int, int\], not 3"),
         ("[data]\n", "[data\n", "not a valid TOML file"),
         ("[[data.source]]", "[data.source]", "not a valid TOML file"),
     ],
@@ -54,7 +62,9 @@ def test_wrong_recipes(tmp_path: Path, recipe_file: Path, old: str, new: str, me
     assert "\n" not in str(caught.value)
 
 
-@pytest.mark.parametrize("text", ["data = 3", "noise = 3", 'data = {source = ["x"]}', "data = {source = 3}"])
+@pytest.mark.parametrize(
+    "text", ["data = 3", "noise = 3", 'data = {source = ["x"]}', "data = {source = 3}"]
+)
 def test_tables_that_are_none(tmp_path: Path, text: str) -> None:
     (tmp_path / "wrong.toml").write_text(text)
     with pytest.raises(ConfigError, match=r"wrong\.toml"):

@@ -1,0 +1,367 @@
+"""The Corrector with models that follow rules: text in, text and edits out."""
+
+from __future__ import annotations
+
+import math
+import random
+from collections.abc import Callable, Iterator
+from functools import lru_cache
+from typing import Any
+
+import pytest
+from fake_models import Rule, RuleModel, copies, rewrites, sometimes
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
+
+from gec.corrector import WINDOW_OVERLAP, WINDOW_TOKENS, WINDOW_WORDS, Corrector
+from gec.errors import ConfigError
+from gec.text.edits import apply
+from gec.text.inflection import Inflections
+from gec.text.subwords import Subwords
+
+Change = Callable[[list[str]], list[str]]
+
+NOUNS = "dog cat house tree river school friend city song road".split()
+
+
+@lru_cache(1)
+def subwords() -> Subwords:
+    table = Inflections([("go", "+s", "goes"), ("like", "+s", "likes")])
+    sentence = f"she goes to the old {' '.join(NOUNS)} and likes it .".split()
+    return Subwords.train([sentence] * 9, size=400, inflections=table)
+
+
+def corrector(
+    change: Change | None = None,
+    *,
+    rule: Rule = copies,
+    second: Rule | None = None,
+    gap: float = 1.0,
+    max_positions: int = 512,
+    **options: Any,
+) -> Corrector:
+    """Return a Corrector whose model makes ``change`` of the words, or follows a token rule."""
+
+    @lru_cache(256)
+    def target(ids: tuple[int, ...]) -> list[int]:
+        assert change is not None
+        return subwords().encode(change(subwords().decode(ids)))
+
+    if change is not None:
+        rule = rewrites(lambda ids: target(tuple(ids)))
+    model = RuleModel(
+        rule, vocab_size=len(subwords()), max_positions=max_positions, second=second, gap=gap
+    )
+    return Corrector(model, subwords(), **options)
+
+
+def swap(old: str, new: str) -> Change:
+    """Replace a word by none, one or several, wherever it stands."""
+    return lambda words: [w for word in words for w in (new.split() if word == old else [word])]
+
+
+def before(word: str, new: str) -> Change:
+    return lambda words: [w for old in words for w in ([new, old] if old == word else [old])]
+
+
+# -------------------------------------------------------------------------- one text
+
+
+def test_a_correction() -> None:
+    text = "She go to school. He likes it."
+    correction = corrector(swap("go", "goes")).correct(text)
+    assert correction.text == "She goes to school. He likes it."
+    assert correction.original == text
+    [edit] = correction.edits
+    assert (edit.start, edit.end, edit.original, edit.replacement) == (4, 6, "go", "goes")
+    assert edit.type == "R:VERB:SVA"
+    assert correction.warnings == ()
+    first, second = correction.sentences
+    assert (first.start, first.end) == (0, 17)
+    assert first.source == ("She", "go", "to", "school", ".")
+    assert first.target == ("She", "goes", "to", "school", ".")
+    assert second.source == second.target
+    # a draft up to the changed word, then the rest after "to", the first unique match
+    assert [trace.passes for trace in correction.trace] == [3, 1]
+    assert "".join(correction.trace[0].tokens) == "<cap> she go<+s> to school .</s>"
+
+
+@pytest.mark.parametrize(
+    ("change", "text", "corrected"),
+    [
+        (swap("an", ""), "I see an the dog.", "I see the dog."),
+        (swap("dog", "old dog"), "The dog, the cat.", "The old dog, the cat."),
+        (before("dog", "the"), "I see “dog” here.", "I see “the dog” here."),
+        (lambda words: words[1:], "Well she goes.", "she goes."),
+        (lambda words: [*words, "."], "She goes", "She goes."),
+        (lambda words: [w for w in words if w != "."], "She goes .", "She goes"),
+        (swap("go", "goes"), "\tShe   go\r\n home\xa0now . ", "\tShe   goes\r\n home\xa0now . "),
+    ],
+)
+def test_what_is_around_an_edit_stays(change: Change, text: str, corrected: str) -> None:
+    assert corrector(change).correct(text).text == corrected
+
+
+@pytest.mark.parametrize("strategy", ["iad", "greedy", "beam"])
+def test_strategies_agree_on_a_sure_model(strategy: str) -> None:
+    found = corrector(swap("go", "goes"), strategy=strategy, beam_size=2).correct("She go home.")
+    assert found.text == "She goes home."
+    assert (found.trace[0].drafted > 0) == (strategy == "iad")
+
+
+@pytest.mark.parametrize("strategy", ["iad", "greedy", "beam"])
+@pytest.mark.parametrize(
+    "text", ["", " ", "\n\n\t", "\u200b", "\ufeff", "...", "12", "\0", "\ud800"]
+)
+def test_texts_without_words(text: str, strategy: str) -> None:
+    found = corrector(strategy=strategy).correct(text)
+    assert (found.text, found.edits, found.warnings) == (text, (), ())
+
+
+TEXTS = st.one_of(
+    st.text(),  # lone surrogates, too
+    st.text(st.sampled_from("aZ éß.,!?'\"-–’“\n\r\t0#*`<@\u200b\u0301\ud800😀日")),
+    st.lists(st.sampled_from([*NOUNS, "The", "I", "n't", "don't", ".", ",", "\n\n", "  ", "a.b"]))
+    .map(" ".join),
+)  # fmt: skip
+
+
+@settings(deadline=None, max_examples=250)
+@given(TEXTS, st.sampled_from(["iad", "greedy"]))
+@example("a\ud800b \udfff", "iad")
+@example("e\u0301 … “x” ﬁ \u00ad İ ß ẞ ǅ", "iad")
+@example("</s> <s> <cap> go<+s>", "greedy")
+def test_a_model_that_copies_changes_no_byte(text: str, strategy: str) -> None:
+    found = corrector(strategy=strategy).correct(text)
+    assert found.text == text
+    assert found.edits == ()
+    assert found.warnings == ()
+
+
+@settings(deadline=None, max_examples=150)
+@given(TEXTS, st.integers(0, 9999), st.sampled_from([0.5, 0.9]))
+def test_a_model_that_says_anything(text: str, seed: int, agreement: float) -> None:
+    """Whatever comes out of the model, the text is the original with the edits made."""
+    rule = sometimes(seed, len(subwords()), agreement)
+    found = corrector(rule=rule).correct(text)
+    assert found.text == apply(text, found.edits)
+    assert list(found.edits) == sorted(found.edits, key=lambda edit: (edit.start, edit.end))
+    for edit in found.edits:
+        assert text[edit.start : edit.end] == edit.original != edit.replacement
+        assert 0 <= edit.confidence <= 1
+        assert edit.type
+        assert edit.message
+
+
+def test_protected_words_stay() -> None:
+    text = "See https://go.example/go and `go` in 3 go.py, or go to Gogo."
+    found = corrector(lambda words: [w + "x" for w in words], dictionary={"Gogo"}).correct(text)
+    for kept in ("https://go.example/go ", " `go` ", " 3 ", " go.py", " Gogo"):
+        assert kept in found.text
+    assert "andx" in found.text
+
+
+def test_the_dictionary_protects_tokenized_text() -> None:
+    change = swap("dog", "cat")
+    [free] = corrector(change).correct_tokenized(["A dog ."])
+    [kept] = corrector(change, dictionary=["dog"]).correct_tokenized(["A dog ."])
+    assert (free.text, kept.text) == ("A cat .", "A dog .")
+
+
+# ----------------------------------------------------------------------- confidence
+
+
+def test_confidence_is_the_least_probability() -> None:
+    """The model is sure of the copied words and torn between go and goes."""
+    change = swap("cat", "dog")
+    certain = corrector(change).correct("A cat sleeps .").edits[0]
+    assert certain.confidence > 0.97
+    torn = corrector(change, second=copies, gap=0.4)
+    [edit] = torn.correct("A cat sleeps .").edits
+    chosen = 1 / (1 + math.exp(-0.4) + 398 * math.exp(-10))
+    assert edit.confidence == pytest.approx(chosen, abs=0.005)
+
+
+@pytest.mark.parametrize(
+    "change", [swap("cat", "dog"), swap("cat", ""), before("cat", "old"), swap("sleeps", "")]
+)
+def test_min_confidence(change: Change) -> None:
+    text = "A cat sleeps ."
+    options: dict[str, Any] = {"second": copies, "gap": 0.4}
+    [edit] = corrector(change, **options).correct(text).edits
+    kept = corrector(change, min_confidence=edit.confidence - 0.01, **options).correct(text)
+    left = corrector(change, min_confidence=edit.confidence + 0.01, **options).correct(text)
+    assert kept.edits == (edit,)
+    assert left.edits == ()
+    assert left.text == text
+    assert left.sentences[0].target == left.sentences[0].source
+
+
+def test_tolerance_leaves_what_is_nearly_as_good() -> None:
+    options: dict[str, Any] = {"second": copies, "gap": 0.4}
+    change = swap("cat", "dog")
+    assert corrector(change, tolerance=0.3, **options).correct("A cat .").text == "A dog ."
+    assert corrector(change, tolerance=0.5, **options).correct("A cat .").text == "A cat ."
+    # the bundle's own tolerance, and how to switch it off
+    assert corrector(change, default_tolerance=0.5, **options).correct("A cat .").text == "A cat ."
+    off = corrector(change, default_tolerance=0.5, tolerance=0.0, **options)
+    assert off.correct("A cat .").text == "A dog ."
+
+
+# ---------------------------------------------------------------------------- limits
+
+
+def test_a_sentence_without_end_is_left_and_reported() -> None:
+    text = "It is fine. She go home. It is fine."
+    model = corrector(lambda words: words if "go" not in words else ["old"] * 999)
+    found = model.correct(text)
+    assert found.text == text
+    assert found.edits == ()
+    assert found.warnings == ("characters 12-24: no end within the length limit, left as it was",)
+    assert len(found.trace) == 3
+
+
+@pytest.mark.parametrize("max_positions", [40, 512])
+def test_a_word_too_long_for_the_model_is_left_and_reported(max_positions: int) -> None:
+    """A window with more subwords than the model takes; its neighbours are corrected."""
+    long = "q" * min(max_positions, WINDOW_TOKENS + 1)
+    text = f"She go home. He go {long} home. They go home."
+    found = corrector(swap("go", "goes"), max_positions=max_positions).correct(text)
+    assert found.text == f"She goes home. He go {long} home. They goes home."
+    assert len(found.warnings) == 1
+    assert found.warnings[0].startswith(f"characters 13-{text.index(' They')}: ")
+
+
+# --------------------------------------------------------------------------- windows
+
+CHANGES: dict[str, Change] = {
+    "replaces": swap("dog", "cat"),
+    "inserts": before("dog", "the"),
+    "deletes": swap("dog", ""),
+    "doubles": swap("dog", "dog and dog"),
+    "joins": lambda words: " ".join(words).replace("old dog", "friend").split(),
+    "swaps": lambda words: " ".join(words).replace("old dog", "dog old").split(),
+}
+
+
+@pytest.mark.parametrize("name", CHANGES)
+def test_an_edit_anywhere_in_a_long_sentence(name: str) -> None:
+    """Windows overlap: each edit is made once, also where two windows meet."""
+    change = CHANGES[name]
+    rng = random.Random(1)
+    others = [noun for noun in NOUNS if noun not in ("dog", "cat", "friend")]
+    length = 2 * WINDOW_WORDS - WINDOW_OVERLAP + 20  # three windows
+    lines = []
+    for place in range(length - 1):
+        words = [rng.choice(others) for _ in range(length)]
+        words[place : place + 2] = ["old", "dog"]
+        lines.append(words)
+    found = corrector(change).correct_tokenized(" ".join(words) for words in lines)
+    for words, correction in zip(lines, found, strict=True):
+        assert correction.text.split() == change(words)
+        assert correction.warnings == ()
+
+
+@settings(deadline=None, max_examples=60)
+@given(st.integers(0, 10**6), st.sampled_from(sorted(CHANGES)), st.integers(1, 260))
+def test_many_edits_in_a_long_sentence(seed: int, name: str, length: int) -> None:
+    rng = random.Random(seed)
+    words = [rng.choice(["old", "dog", *NOUNS[2:6], "school"]) for _ in range(length)]
+    if name in ("joins", "swaps"):  # a pair cut by a window's end is half a pair
+        pair = "old dog".split()
+        words = [w for i in range(length) for w in (pair if i % 9 == seed % 9 else ["tree"])]
+    [found] = corrector(CHANGES[name]).correct_tokenized([" ".join(words)])
+    assert found.text.split() == CHANGES[name](words)
+    assert len(found.sentences) == 1
+    assert found.sentences[0].target == tuple(CHANGES[name](words))
+
+
+def test_a_long_sentence_that_ends_nowhere_keeps_the_corrections_of_its_other_windows() -> None:
+    words = ["dog"] + ["tree"] * 99
+    model = corrector(lambda words: swap("dog", "cat")(words) if "dog" in words else words * 9)
+    [found] = model.correct_tokenized([" ".join(words)])
+    assert found.text == " ".join(["cat"] + ["tree"] * 99)
+    assert len(found.warnings) == 1
+
+
+# ------------------------------------------------------------------------ many texts
+
+
+def test_many_texts_come_in_order() -> None:
+    texts = [f"{'She go ' * (n % 5)}home ." for n in range(23)]
+    one_by_one = [corrector(swap("go", "goes")).correct(text).text for text in texts]
+    for batch_size in (1, 4, 100):
+        found = corrector(swap("go", "goes")).correct_many(texts, batch_size=batch_size)
+        assert [correction.text for correction in found] == one_by_one
+
+
+def test_many_texts_are_read_lazily() -> None:
+    read: list[int] = []
+
+    def texts() -> Iterator[str]:
+        for n in range(100):
+            read.append(n)
+            yield "She go home ."
+
+    found = corrector(swap("go", "goes")).correct_many(texts(), batch_size=4)
+    assert read == []
+    next(found)
+    assert len(read) == 4
+    for _ in range(4):
+        next(found)
+    assert len(read) == 8
+
+
+@pytest.mark.parametrize("batch_size", [0, -1])
+def test_no_batch_size(batch_size: int) -> None:
+    model = corrector()
+    for call in (
+        lambda: model.correct("A dog .", batch_size=batch_size),
+        lambda: list(model.correct_many(["A dog ."], batch_size=batch_size)),
+        lambda: list(model.correct_tokenized(["A dog ."], batch_size=batch_size)),
+    ):
+        with pytest.raises(ConfigError, match="batch_size must be at least 1"):
+            call()
+
+
+def test_tokenized_lines() -> None:
+    lines = ["She go home . They go home .", "", "   ", "go", 'I do n\'t go ; "go"']
+    found = list(corrector(swap("go", "goes")).correct_tokenized(lines))
+    assert [c.text for c in found] == [
+        "She goes home . They goes home .", "", "   ", "goes", "I do n't goes ; \"go\"",
+    ]  # fmt: skip
+    assert [len(c.sentences) for c in found] == [1, 0, 0, 1, 1]  # a line is a sentence
+
+
+def test_another_language_passes_through() -> None:
+    text = "Der Hund ist nicht in dem Haus und die Katze ist auch nicht da. 犬がいる。"
+    found = corrector(lambda words: ["dog"]).correct(text)
+    assert found.text == text
+    assert found.trace == ()
+
+
+# --------------------------------------------------------------------------- options
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"strategy": "fast"}, "unknown strategy 'fast', expected one of iad, greedy, beam"),
+        ({"strategy": "greedy", "tolerance": 0.5}, "tolerance needs the iad strategy"),
+        ({"tolerance": -1.0}, "tolerance must be a number of nats >= 0"),
+        ({"tolerance": float("nan")}, "tolerance must be a number of nats >= 0"),
+        ({"min_confidence": 1.5}, "min_confidence must lie between 0 and 1"),
+        ({"min_confidence": float("nan")}, "min_confidence must lie between 0 and 1"),
+        ({"strategy": "beam", "beam_size": 0}, "beam size must be at least 1"),
+    ],
+)
+def test_wrong_options(options: dict[str, Any], message: str) -> None:
+    with pytest.raises(ConfigError, match=message):
+        corrector(**options)
+
+
+def test_info() -> None:
+    info = corrector(tolerance=0.5, about={"bundle": "en"}).info()
+    assert info.items() >= {"bundle": "en", "strategy": "iad", "tolerance": 0.5}.items()
+    assert int(info["threads"]) >= 1
+    assert "tolerance" not in corrector(strategy="beam").info()

@@ -224,7 +224,12 @@ def test_a_killed_run_resumes_exactly(run: Run, tmp_path: Path, name: signal.Sig
     """Stopped after a few steps and resumed it ends with the weights of an unbroken run."""
     before = signal.getsignal(name)
     whole = run(24, out="whole")
-    killed = run(24, out="killed", at=(8, lambda: os.kill(os.getpid(), name)))
+
+    def ask() -> None:
+        assert signal.getsignal(name) is not before, "unhandled it would end the tests"
+        os.kill(os.getpid(), name)
+
+    killed = run(24, out="killed", at=(8, ask))
     assert 0 < killed.step < 12
     assert signal.getsignal(name) is before, "the handlers are given back"
     resumed = run(24, out="killed", resume=True)

@@ -25,7 +25,7 @@ PIP_INSTALL := $(BIN)/python -m pip --disable-pip-version-check --no-input insta
 .DELETE_ON_ERROR:
 
 demo: .venv/.runtime
-	$(BIN)/gec correct --diff --summary --time tests/data/learner_sample.txt
+	$(BIN)/gec correct --diff --summary --time --batch-size 1 tests/data/learner_sample.txt
 
 test: system-packages .venv/.tests
 	$(BIN)/python -m pytest $(PYTEST_ARGS)

@@ -8,7 +8,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import torch
 from fake_corrector import FakeCorrector
+
+torch.set_num_threads(1)  # small tensors: several threads would only wait for one another
 
 
 @pytest.fixture

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import signal
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -11,6 +12,8 @@ import pytest
 import torch
 from fake_corrector import FakeCorrector
 
+# a shell that starts us in the background has Ctrl-C ignored, here and in what the tests start
+signal.signal(signal.SIGINT, signal.default_int_handler)
 torch.set_num_threads(1)  # small tensors: several threads would only wait for one another
 
 

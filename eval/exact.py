@@ -13,6 +13,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import gec
+from gec.arguments import check_strategy, use_threads
 from gec.corrector import Corrector
 from gec.errors import InputError
 from gec.files import read_document
@@ -64,6 +65,8 @@ def score_exact(corrector: Corrector, lines: Sequence[str]) -> ExactScore:
 
 def main(args: argparse.Namespace) -> int:
     """``gec score exact FILE... [--misses]``; exit status 0 whatever the score."""
+    check_strategy(args)
+    use_threads(args)
     lines = [line for name in args.files for line in read_document(name).text.splitlines()]
     if not any(line.strip() for line in lines):
         raise InputError("no sentence to score")

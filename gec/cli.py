@@ -8,22 +8,33 @@ standard output, as UTF-8 whatever the locale, everything else to standard error
 from __future__ import annotations
 
 import argparse
-import math
 import os
 import sys
 import traceback
 from collections.abc import Callable, Iterator
 from contextlib import suppress
-from typing import IO, TYPE_CHECKING, NoReturn
+from typing import IO, TYPE_CHECKING
 
 from gec import __version__
+from gec.arguments import (
+    Commands,
+    Parser,
+    add_model_options,
+    add_strategy_options,
+    check_strategy,
+    command,
+    fraction,
+    names,
+    natural,
+    not_negative,
+    positive,
+    use_threads,
+)
 from gec.errors import ConfigError, GecError, InputError
 
 if TYPE_CHECKING:
     from gec.corrector import Correction, Corrector
     from gec.files import Document
-
-    _Commands = argparse._SubParsersAction[argparse.ArgumentParser]  # there is no public name
 
 OK, FINDINGS, ERROR, INTERRUPTED, CLOSED_PIPE = 0, 1, 2, 130, 141
 
@@ -35,8 +46,8 @@ def main(argv: list[str] | None = None) -> int:
     try:
         try:
             args = build_parser().parse_args(arguments)
-            command: Callable[[argparse.Namespace], int | None] = args.run
-            status = command(args) or OK
+            run: Callable[[argparse.Namespace], int | None] = args.run
+            status = run(args) or OK
         except SystemExit as stop:  # --help and --version
             status = stop.code if isinstance(stop.code, int) else OK
         if sys.stdout is not None:
@@ -51,7 +62,7 @@ def main(argv: list[str] | None = None) -> int:
     except Exception as error:
         _discard_output()
         _report(error, debug)
-        return ERROR
+        return error.status if isinstance(error, GecError) else ERROR
 
 
 # -------------------------------------------------------------------------------------- commands
@@ -114,17 +125,8 @@ def bench(args: argparse.Namespace) -> int | None:
     """``gec bench``"""
     from gec.eval.benchmark import main
 
-    _use_threads(args)
+    use_threads(args)
     args.batch_size = args.batch_size or [1]
-    return main(args)
-
-
-def score_exact(args: argparse.Namespace) -> int | None:
-    """``gec score exact``"""
-    from gec.eval.exact import main
-
-    _check_strategy(args)
-    _use_threads(args)
     return main(args)
 
 
@@ -170,7 +172,7 @@ def _check_correct(args: argparse.Namespace) -> None:
                 raise ConfigError(f"--in-place and --{option} exclude each other")
     if args.diff and args.format not in (None, "text"):
         raise ConfigError(f"--diff and --format {args.format} exclude each other")
-    _check_strategy(args)
+    check_strategy(args)
     if args.beam_size is not None and args.strategy != "beam":
         raise ConfigError("--beam-size belongs to --strategy beam")
     if args.trace and args.strategy == "beam":
@@ -180,15 +182,10 @@ def _check_correct(args: argparse.Namespace) -> None:
         raise ConfigError("standard input (-) can be read only once")
 
 
-def _check_strategy(args: argparse.Namespace) -> None:
-    if args.tolerance is not None and args.strategy != "iad":
-        raise ConfigError("--tolerance belongs to --strategy iad")
-
-
 def _load(args: argparse.Namespace) -> Corrector:
     from gec.loading import load
 
-    _use_threads(args)
+    use_threads(args)
     options = vars(args)
     dictionary = options.get("dictionary")
     return load(
@@ -201,13 +198,6 @@ def _load(args: argparse.Namespace) -> Corrector:
         min_confidence=options.get("min_confidence") or 0.0,
         dictionary=_read_dictionary(dictionary) if dictionary else (),
     )
-
-
-def _use_threads(args: argparse.Namespace) -> None:
-    if args.threads is not None:
-        import torch
-
-        torch.set_num_threads(args.threads)
 
 
 def _read_dictionary(name: str) -> list[str]:
@@ -375,16 +365,11 @@ def _colour(stream: IO[str] | None) -> bool:
 # ----------------------------------------------------------------------------------------- parser
 
 
-class _Parser(argparse.ArgumentParser):
-    """Usage errors are one line like every other error."""
-
-    def error(self, message: str) -> NoReturn:
-        raise ConfigError(f"{message} (see '{self.prog} --help')")
-
-
 def build_parser() -> argparse.ArgumentParser:
     """Every command and option; docs/cli.md is generated from it."""
-    parser: argparse.ArgumentParser = _Parser(
+    from gec.eval import commands as evaluation
+
+    parser: argparse.ArgumentParser = Parser(
         prog="gec",
         description="Grammatical error correction: draft, verify, accept.",
         allow_abbrev=False,
@@ -393,7 +378,9 @@ def build_parser() -> argparse.ArgumentParser:
     commands = parser.add_subparsers(title="commands", metavar="COMMAND", required=True)
     _add_correct(commands)
     _add_info(commands)
-    _add_score(commands)
+    evaluation.add_score(commands)
+    evaluation.add_errant(commands)
+    evaluation.add_report(commands)
     _add_bench(commands)
     _add_train(commands)
     _add_data(commands)
@@ -401,43 +388,8 @@ def build_parser() -> argparse.ArgumentParser:
     return parser
 
 
-def _command(
-    commands: _Commands,
-    name: str,
-    run: Callable[[argparse.Namespace], int | None],
-    summary: str,
-) -> argparse.ArgumentParser:
-    parser = commands.add_parser(name, help=summary, description=summary, allow_abbrev=False)
-    parser.set_defaults(run=run)
-    add = parser.add_argument
-    add("--debug", action="store_true", help="print the traceback of an error")
-    return parser
-
-
-def _add_model_options(parser: argparse.ArgumentParser) -> None:
-    group = parser.add_argument_group("model")
-    add = group.add_argument
-    add("--model", default="en", metavar="NAME", help="a bundle's name or folder (default: en)")
-    add("--device", metavar="DEVICE", help="cpu, cuda, cuda:1, ... (default: CUDA if it is there)")
-    add("--precision", metavar="TYPE", help="fp32, bf16 or fp16 (default: fp32, on CUDA bf16)")
-    add("--threads", type=_positive, metavar="N", help="CPU threads (default: torch's choice)")
-
-
-def _add_strategy_options(parser: argparse._ActionsContainer) -> None:
-    add = parser.add_argument
-    strategies = ("iad", "greedy", "beam")
-    add("--strategy", choices=strategies, default="iad", help="how to decode (default: iad)")
-    add(
-        "--tolerance",
-        type=_not_negative,
-        metavar="NATS",
-        help="let a copied token stand when another is better by at most NATS (iad only; "
-        "default: the bundle's; 0 gives exactly what greedy gives)",
-    )
-
-
-def _add_correct(commands: _Commands) -> None:
-    parser = _command(commands, "correct", correct, "Correct text.")
+def _add_correct(commands: Commands[argparse.ArgumentParser]) -> None:
+    parser = command(commands, "correct", correct, "Correct text.")
     parser.add_argument(
         "files", nargs="*", metavar="FILE", help="UTF-8 text; - or nothing is standard input"
     )
@@ -456,11 +408,11 @@ def _add_correct(commands: _Commands) -> None:
     add("--time", action="store_true", help="milliseconds of each sentence")
     group = parser.add_argument_group("decoding")
     add = group.add_argument
-    _add_strategy_options(group)
-    add("--beam-size", type=_positive, metavar="N", help="hypotheses kept (beam only; default: 5)")
+    add_strategy_options(group)
+    add("--beam-size", type=positive, metavar="N", help="hypotheses kept (beam only; default: 5)")
     add(
         "--min-confidence",
-        type=_fraction,
+        type=fraction,
         default=0.0,
         metavar="P",
         help="leave out edits less certain than P, 0 to 1 (default: 0)",
@@ -468,38 +420,23 @@ def _add_correct(commands: _Commands) -> None:
     add("--dictionary", metavar="FILE", help="words never to change, one a line")
     add(
         "--batch-size",
-        type=_positive,
+        type=positive,
         default=32,
         metavar="N",
         help="sentences decoded together (default: 32)",
     )
-    _add_model_options(parser)
+    add_model_options(parser)
 
 
-def _add_info(commands: _Commands) -> None:
-    parser = _command(commands, "info", info, "Show version, bundle, device, precision, threads.")
+def _add_info(commands: Commands[argparse.ArgumentParser]) -> None:
+    parser = command(commands, "info", info, "Show version, bundle, device, precision, threads.")
     add = parser.add_argument
     add("--format", choices=("text", "json"), default="text", help="form of the output")
-    _add_model_options(parser)
+    add_model_options(parser)
 
 
-def _add_score(commands: _Commands) -> None:
-    summary = "Evaluate a model."
-    parser = commands.add_parser("score", help=summary, description=summary, allow_abbrev=False)
-    metrics = parser.add_subparsers(title="metrics", metavar="METRIC", required=True)
-    exact = _command(
-        metrics, "exact", score_exact, "Count the sentences that come out exactly as accepted."
-    )
-    add = exact.add_argument
-    files = "a sentence a line, its accepted corrections after tabs, none if it is correct"
-    add("files", nargs="+", metavar="FILE", help=files)
-    add("--misses", action="store_true", help="print every sentence that came out otherwise")
-    _add_strategy_options(exact)
-    _add_model_options(exact)
-
-
-def _add_bench(commands: _Commands) -> None:
-    parser = _command(commands, "bench", bench, "Measure decoding speed, and that it is lossless.")
+def _add_bench(commands: Commands[argparse.ArgumentParser]) -> None:
+    parser = command(commands, "bench", bench, "Measure decoding speed, and that it is lossless.")
     add = parser.add_argument
     add("file", metavar="FILE", help="one tokenized sentence a line, or M2 (*.m2)")
     add(
@@ -509,25 +446,25 @@ def _add_bench(commands: _Commands) -> None:
     )
     add(
         "--batch-size",
-        type=_positive,
+        type=positive,
         action="append",
         metavar="N",
         help="sentences decoded together; may be given several times (default: 1)",
     )
     add(
         "--strategies",
-        type=_names,
+        type=names,
         default=["greedy", "iad"],
         metavar="NAMES",
         help="strategies to compare, separated by commas (default: greedy,iad)",
     )
-    add("--limit", type=_positive, metavar="N", help="use only the first N sentences")
+    add("--limit", type=positive, metavar="N", help="use only the first N sentences")
     add("--json", metavar="FILE", help="write the measurements there as well")
-    _add_model_options(parser)
+    add_model_options(parser)
 
 
-def _add_train(commands: _Commands) -> None:
-    parser = _command(commands, "train", train, "Train a model from a recipe.")
+def _add_train(commands: Commands[argparse.ArgumentParser]) -> None:
+    parser = command(commands, "train", train, "Train a model from a recipe.")
     add = parser.add_argument
     add("recipe", metavar="RECIPE", help="a recipe, a TOML file")
     add("--data", required=True, metavar="DIR", help="prepared data (gec data prepare)")
@@ -536,16 +473,17 @@ def _add_train(commands: _Commands) -> None:
         "--budget", default="25m", metavar="TIME", help="training time: 90s, 25m, 2h (default: 25m)"
     )
     add("--resume", action="store_true", help="go on from the last checkpoint in --out")
-    add("--seed", type=_natural, default=0, metavar="N", help="random seed (default: 0)")
-    add("--threads", type=_positive, metavar="N", help="CPU threads (default: torch's choice)")
+    add("--init", metavar="BUNDLE", help="start from a bundle's weights (with its --subwords)")
+    add("--seed", type=natural, default=0, metavar="N", help="random seed (default: 0)")
+    add("--threads", type=positive, metavar="N", help="CPU threads (default: torch's choice)")
 
 
-def _add_data(commands: _Commands) -> None:
+def _add_data(commands: Commands[argparse.ArgumentParser]) -> None:
     summary = "Prepare training data."
     parser = commands.add_parser("data", help=summary, description=summary, allow_abbrev=False)
     steps = parser.add_subparsers(title="commands", metavar="COMMAND", required=True)
 
-    prepare = _command(steps, "prepare", data_prepare, "Clean, split and encode raw text.")
+    prepare = command(steps, "prepare", data_prepare, "Clean, split and encode raw text.")
     add = prepare.add_argument
     add("recipe", metavar="RECIPE", help="a recipe, a TOML file")
     add("--data-dir", required=True, metavar="DIR", help="raw corpora")
@@ -556,8 +494,9 @@ def _add_data(commands: _Commands) -> None:
         metavar="FILE",
         help="leave out the sentences of FILE, a test set; may be given several times",
     )
+    add("--subwords", metavar="BUNDLE", help="use a bundle's subwords (default: learn new ones)")
 
-    noise = _command(steps, "noise", data_noise, "Corrupt clean sentences, to look at the noise.")
+    noise = command(steps, "noise", data_noise, "Corrupt clean sentences, to look at the noise.")
     add = noise.add_argument
     add("recipe", metavar="RECIPE", help="a recipe, a TOML file")
     add(
@@ -567,11 +506,11 @@ def _add_data(commands: _Commands) -> None:
         help="one tokenized sentence a line (default: the prepared validation sentences)",
     )
     add("--data", required=True, metavar="DIR", help="prepared data (gec data prepare)")
-    add("--seed", type=_natural, default=0, metavar="N", help="random seed (default: 0)")
+    add("--seed", type=natural, default=0, metavar="N", help="random seed (default: 0)")
 
 
-def _add_bundle(commands: _Commands) -> None:
-    parser = _command(commands, "bundle", bundle, "Make a bundle of a checkpoint.")
+def _add_bundle(commands: Commands[argparse.ArgumentParser]) -> None:
+    parser = command(commands, "bundle", bundle, "Make a bundle of a checkpoint.")
     add = parser.add_argument
     add("checkpoint", metavar="CHECKPOINT", help="a checkpoint of gec train")
     add("out", metavar="OUT", help="the bundle's folder")
@@ -579,53 +518,8 @@ def _add_bundle(commands: _Commands) -> None:
     add("--name", metavar="NAME", help="the bundle's name (default: the folder's)")
     add(
         "--tolerance",
-        type=_not_negative,
+        type=not_negative,
         default=0.0,
         metavar="NATS",
         help="the bundle's default for gec correct --tolerance (default: 0)",
     )
-
-
-def _number(text: str) -> float:
-    try:
-        value = float(text)
-    except ValueError:
-        raise argparse.ArgumentTypeError(f"not a number: {text!r}") from None
-    if not math.isfinite(value):
-        raise argparse.ArgumentTypeError(f"not a finite number: {text!r}")
-    return value
-
-
-def _not_negative(text: str) -> float:
-    if (value := _number(text)) < 0:
-        raise argparse.ArgumentTypeError(f"must be 0 or more, not {text}")
-    return value
-
-
-def _fraction(text: str) -> float:
-    if not 0 <= (value := _number(text)) <= 1:
-        raise argparse.ArgumentTypeError(f"must be from 0 to 1, not {text}")
-    return value
-
-
-def _natural(text: str) -> int:
-    try:
-        value = int(text)
-    except ValueError:
-        raise argparse.ArgumentTypeError(f"not a whole number: {text!r}") from None
-    if value < 0:
-        raise argparse.ArgumentTypeError(f"must be 0 or more, not {text}")
-    return value
-
-
-def _positive(text: str) -> int:
-    if (value := _natural(text)) == 0:
-        raise argparse.ArgumentTypeError("must be 1 or more, not 0")
-    return value
-
-
-def _names(text: str) -> list[str]:
-    names = [name.strip() for name in text.split(",")]
-    if not all(names):
-        raise argparse.ArgumentTypeError(f"names separated by commas, not {text!r}")
-    return names

@@ -11,7 +11,12 @@ A message says what was wrong, where (file, line) and what to do, in one line.
 
 
 class GecError(Exception):
-    """Base of everything this package raises on purpose."""
+    """Base of everything this package raises on purpose.
+
+    ``status`` is the exit status of a command that ends with it.
+    """
+
+    status = 2
 
 
 class ModelError(GecError):

@@ -62,6 +62,17 @@ class Subwords:
     def __len__(self) -> int:
         return len(self._pieces)
 
+    def __eq__(self, other: object) -> bool:
+        """Whether both give every word the same ids."""
+        if not isinstance(other, Subwords):
+            return NotImplemented
+        mine, theirs = self._tokenizer.to_str(), other._tokenizer.to_str()
+        return mine == theirs and sorted(self._inflections.entries()) == sorted(
+            other._inflections.entries()
+        )
+
+    __hash__ = object.__hash__
+
     @property
     def inflections(self) -> Inflections:
         return self._inflections

@@ -1,8 +1,9 @@
 """From clean text to training batches: ``gec data prepare`` and the stream ``gec train`` reads.
 
-A packed folder holds one ``NAME.txt`` a source (one tokenized sentence a line), ``validation.txt``,
-``tokenizer.json``, ``inflections.tsv``, the noise's word ``lists`` and ``provenance.json``. Errors
-are made afresh for every example, determined by (seed, rank, pool number) alone.
+A packed folder holds one ``NAME.txt`` a source (a tokenized sentence a line, or wrong TAB right),
+``validation.txt``, ``validation_pairs.txt`` where there are pairs, ``tokenizer.json``,
+``inflections.tsv``, the noise's word ``lists`` and ``provenance.json``. Errors are made afresh for
+every example, determined by (seed, rank, pool number) alone.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ import random
 import re
 import shutil
 import sys
+import zlib
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from difflib import SequenceMatcher
@@ -24,6 +26,7 @@ from torch import Tensor
 from torch.utils.data import IterableDataset
 
 from gec.errors import DataError
+from gec.models import bundle
 from gec.models.training.inflection_table import build_inflections
 from gec.models.training.noise import DEFAULT_RATES, Lexicon, Noiser
 from gec.models.training.recipe import DataRecipe, Recipe, Source, load_recipe
@@ -87,19 +90,68 @@ def _clean_sentences(path: Path, source: Source, rng: random.Random) -> Iterator
         yield words
 
 
-def prepare(recipe: Recipe, data_dir: Path, out: Path, *, exclude: Sequence[Path] = ()) -> None:
-    """Tokenize, filter, deduplicate and pack the sources; learn the subwords.
+def _clean_pairs(path: Path, source: Source) -> Iterator[tuple[list[str], list[str], str]]:
+    """Yield (wrong, right, repository) of the usable lines."""
+    for number, line in enumerate(open_text(path), 1):
+        columns = line.split("\t")
+        if len(columns) < 4:
+            raise DataError(f"{path}:{number}: expected wrong, right, types, repository: {line!r}")
+        texts, types = columns[:2], columns[2].replace(",", " ").split()
+        if source.skip_types and all(kind in source.skip_types for kind in types):
+            continue
+        if not all(_READABLE.fullmatch(text.strip()) for text in texts):
+            continue
+        wrong, right = map(tokenize_line, texts)
+        if wrong != right and source.words[0] <= len(right) <= source.words[1]:
+            yield wrong, right, columns[3]
+
+
+def _held_out(repository: str, percent: int = 5) -> bool:
+    """Whether a repository's pairs are for validation; the same in every preparation."""
+    return zlib.crc32(repository.encode()) % 100 < percent
+
+
+def prepare(
+    recipe: Recipe,
+    data_dir: Path,
+    out: Path,
+    *,
+    exclude: Sequence[Path] = (),
+    subwords: Subwords | None = None,
+) -> None:
+    """Tokenize, filter, deduplicate and pack the sources; learn the subwords, if none are given.
 
     Raises:
         DataError: a source is missing or broken.
     """
     data: DataRecipe = recipe.data
     out.mkdir(parents=True, exist_ok=True)
-    seen = _excluded([*(data_dir / name for name in data.exclude), *exclude])
+    banned_keys = _excluded([*(data_dir / name for name in data.exclude), *exclude])
+    seen = set(banned_keys)
     rng = random.Random(0)
     provenance = []
     vocabulary_sample: list[list[str]] = []
+    held_out_pairs: list[str] = []
     for number, source in enumerate(data.source):
+        if source.pairs:
+            lines, banned, held = [], 0, 0
+            for wrong, right, repository in _clean_pairs(data_dir / source.file, source):
+                line = f"{' '.join(wrong)}\t{' '.join(right)}"
+                if line in seen or not banned_keys.isdisjoint((_key(wrong), _key(right))):
+                    banned += 1
+                elif _held_out(repository):
+                    held += 1
+                    held_out_pairs.append(line)
+                else:
+                    lines.append(line)
+                seen.add(line)
+            rng.shuffle(lines)
+            lines = lines[: source.limit]
+            (out / f"{source.name}.txt").write_text("\n".join([*lines, ""]), encoding="utf-8")
+            counts = {"pairs": len(lines), "held_out": held}
+            provenance.append(_origin(source) | counts | {"dropped": banned})
+            print(f"{source.name}: {counts}, dropped {banned}", file=sys.stderr)
+            continue
         sentences, banned = [], 0
         excluded = len(seen)
         for words in _clean_sentences(data_dir / source.file, source, rng):
@@ -111,20 +163,39 @@ def prepare(recipe: Recipe, data_dir: Path, out: Path, *, exclude: Sequence[Path
             sentences.append(words)
         rng.shuffle(sentences)
         sentences = sentences[: source.limit]
-        name = Path(source.file).name.split(".")[0]
         if number == 0:
             held_out, sentences = sentences[: data.validation], sentences[data.validation :]
             _write_lines(out / "validation.txt", held_out)
-        _write_lines(out / f"{name}.txt", sentences)
+        _write_lines(out / f"{source.name}.txt", sentences)
         share = source.weight / sum(s.weight for s in data.source)
         vocabulary_sample += sentences[: int(200_000 * share)]
         counts = {"sentences": len(sentences), "words": sum(map(len, sentences))}
         provenance.append(
-            {"name": name, "file": source.file, "licence": source.licence, "weight": source.weight}
+            _origin(source)
             | counts
             | {"duplicates_or_dev_sentences_dropped": banned, "known_before": excluded}
         )
-        print(f"{name}: {counts}, dropped {banned}", file=sys.stderr)
+        print(f"{source.name}: {counts}, dropped {banned}", file=sys.stderr)
+    if held_out_pairs:
+        rng.shuffle(held_out_pairs)
+        (out / "validation_pairs.txt").write_text(
+            "\n".join([*held_out_pairs[: data.validation], ""]), encoding="utf-8"
+        )
+    if subwords is None:
+        inflections = _inflections(data, data_dir)
+        subwords = Subwords.train(vocabulary_sample, size=data.vocabulary, inflections=inflections)
+    subwords.save(out)
+    (out / "lists").mkdir(exist_ok=True)
+    for path in (data_dir / data.noise_lists).glob("*.xz"):
+        shutil.copyfile(path, out / "lists" / path.name)
+    (out / "provenance.json").write_text(json.dumps(provenance, indent=1) + "\n", encoding="utf-8")
+
+
+def _origin(source: Source) -> dict[str, str | float]:
+    return {name: getattr(source, name) for name in ("name", "file", "licence", "weight")}
+
+
+def _inflections(data: DataRecipe, data_dir: Path) -> Inflections:
     word_counts = {}
     for number, line in enumerate(open_text(data_dir / data.word_counts), 1):
         word, _, count = line.partition("\t")
@@ -133,13 +204,7 @@ def prepare(recipe: Recipe, data_dir: Path, out: Path, *, exclude: Sequence[Path
                 f"{data_dir / data.word_counts}:{number}: expected word TAB count: {line!r}"
             )
         word_counts[word] = int(count)
-    inflections = build_inflections(open_text(data_dir / data.inflections), word_counts)
-    subwords = Subwords.train(vocabulary_sample, size=data.vocabulary, inflections=inflections)
-    subwords.save(out)
-    (out / "lists").mkdir(exist_ok=True)
-    for path in (data_dir / data.noise_lists).glob("*.xz"):
-        shutil.copyfile(path, out / "lists" / path.name)
-    (out / "provenance.json").write_text(json.dumps(provenance, indent=1) + "\n", encoding="utf-8")
+    return build_inflections(open_text(data_dir / data.inflections), word_counts)
 
 
 def _write_lines(path: Path, sentences: Iterable[Sequence[str]]) -> None:
@@ -223,7 +288,7 @@ class NoisyBatches(IterableDataset[Batch]):
         self.recipe, self.seed, self.rank, self.start = recipe, seed, rank, start
         self.sources: list[list[str]] = []
         for source in recipe.data.source:
-            lines = list(open_text(packed / (Path(source.file).name.split(".")[0] + ".txt")))
+            lines = list(open_text(packed / f"{source.name}.txt"))
             if not lines:
                 raise DataError(f"no sentence of {source.file} in {packed}: prepare it again")
             self.sources.append(lines)
@@ -243,10 +308,12 @@ class NoisyBatches(IterableDataset[Batch]):
         pairs = []
         for lines in rng.choices(self.sources, weights, k=self.POOL):
             at = rng.randrange(len(lines))
-            words = lines[at].split(" ")
-            if rng.random() < self.recipe.training.joined_share:
+            wrong, tab, right = lines[at].partition("\t")
+            words = (right or wrong).split(" ")
+            if not tab and rng.random() < self.recipe.training.joined_share:
                 words += lines[(at + 1) % len(lines)].split(" ")
-            source = self.subwords.encode(self.noiser.corrupt(words, rng))
+            given = wrong.split(" ") if tab else self.noiser.corrupt(words, rng)
+            source = self.subwords.encode(given)
             target = self.subwords.encode(words)
             if max(len(source), len(target)) < self.MAX_TOKENS:
                 pairs.append((source, target))
@@ -285,7 +352,10 @@ def prepare_main(args: argparse.Namespace) -> int:
     """``gec data prepare RECIPE --data-dir DIR --out DIR [--exclude FILE ...]``."""
     recipe = load_recipe(Path(args.recipe))
     exclude = [Path(name) for name in getattr(args, "exclude", None) or ()]
-    prepare(recipe, Path(args.data_dir), Path(args.out), exclude=exclude)
+    subwords = (
+        Subwords.load(bundle.find(args.subwords)) if getattr(args, "subwords", None) else None
+    )
+    prepare(recipe, Path(args.data_dir), Path(args.out), exclude=exclude, subwords=subwords)
     return 0
 
 

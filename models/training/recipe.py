@@ -13,7 +13,11 @@ from gec.errors import ConfigError
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Source:
-    """One file of clean sentences, a line each."""
+    """One file of clean sentences, a line each, or of real corrections.
+
+    ``pairs``: columns wrong, right, error types, repository; not corrupted any further. A pair is
+    left out when every one of its types is in ``skip_types``.
+    """
 
     file: str
     licence: str
@@ -21,6 +25,13 @@ class Source:
     words: tuple[int, int] = (3, 60)
     limit: int | None = None
     vary_names: bool = False
+    pairs: bool = False
+    skip_types: tuple[str, ...] = ()
+
+    @property
+    def name(self) -> str:
+        """The file's name without its endings: what its part of the packed folder is called."""
+        return Path(self.file).name.split(".")[0]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -26,6 +26,7 @@ from torch import Tensor, nn
 from torch.utils.data import DataLoader
 
 from gec.errors import ConfigError, DataError, ModelError
+from gec.models import bundle
 from gec.models.training.data import Batch, NoisyBatches, load_noiser, make_batch, open_text
 from gec.models.training.recipe import Recipe, TrainingRecipe, load_recipe, parse_duration
 from gec.models.transformer import Transformer, TransformerConfig
@@ -145,8 +146,10 @@ def validate(model: Transformer, batches: list[Batch]) -> dict[str, float]:
     }
 
 
-def validation_batches(packed: Path, recipe: Recipe, subwords: Subwords) -> list[Batch]:
-    """Corrupt the held-out sentences once, always the same way, in batches of 50."""
+def validation_batches(
+    packed: Path, recipe: Recipe, subwords: Subwords
+) -> tuple[list[Batch], list[Batch]]:
+    """Return the held-out sentences, always corrupted the same way, and the held-out real pairs."""
     import random
 
     noiser = load_noiser(packed, recipe)
@@ -157,7 +160,16 @@ def validation_batches(packed: Path, recipe: Recipe, subwords: Subwords) -> list
         pairs.append((subwords.encode(noiser.corrupt(words, rng)), subwords.encode(words)))
     if not pairs:
         raise DataError(f"{packed / 'validation.txt'} is empty: prepare the data again")
-    pairs.sort(key=lambda pair: len(pair[1]))
+    real = []
+    if (packed / "validation_pairs.txt").exists():
+        for line in open_text(packed / "validation_pairs.txt"):
+            wrong, _, right = line.partition("\t")
+            real.append((subwords.encode(wrong.split(" ")), subwords.encode(right.split(" "))))
+    return _batches(pairs), _batches(real)
+
+
+def _batches(pairs: list[tuple[list[int], list[int]]]) -> list[Batch]:
+    pairs = sorted(pairs, key=lambda pair: len(pair[1]))
     return [make_batch(pairs[i : i + 50], (0, 0)) for i in range(0, len(pairs), 50)]
 
 
@@ -188,8 +200,11 @@ def train(
     resume: bool = False,
     seed: int = 0,
     workers: int = 1,
+    init: str | None = None,
 ) -> Progress:
     """Train until ``budget`` seconds of training time are used, or until asked to stop.
+
+    A new run starts from the weights of the bundle ``init``, if one is named.
 
     SIGTERM and SIGINT (Ctrl-C) ask: the run saves and returns. Call it in the main thread.
 
@@ -210,6 +225,8 @@ def train(
         raise ConfigError(f"recipe {recipe.name}, [network]: {error}") from error
     module = Transformer(config)
     optimizers = make_optimizers(module, training)
+    if init is not None and not (resume and (out / "last.ckpt").exists()):
+        _start_from(bundle.load(init), module, subwords)
     model, *wrapped = fabric.setup(module, *optimizers)
     progress = Progress()
     checkpoint = out / "last.ckpt"
@@ -221,7 +238,7 @@ def train(
     stream = NoisyBatches(
         packed, recipe, seed=seed, rank=fabric.global_rank, start=progress.position
     )
-    validation = validation_batches(packed, recipe, subwords)
+    validation, real = validation_batches(packed, recipe, subwords)
     parameters = sum(p.numel() for p in module.parameters())
     fabric.print(f"{parameters / 1e6:.1f} M parameters on {fabric.device}, from {progress.step}")
     save_every, validate_every = map(parse_duration, (training.save_every, training.validate_every))
@@ -230,6 +247,15 @@ def train(
     next_validation = progress.seconds + validate_every
     report = {"loss": 0.0, "steps": 0, "tokens": 0, "since": last}
     log = _Log(out, fabric.is_global_zero)
+
+    def measure() -> None:
+        scores = validate(module, [b.to(fabric.device) for b in validation])
+        if real:
+            on_pairs = validate(module, [b.to(fabric.device) for b in real])
+            scores |= {f"pairs_{name}": value for name, value in on_pairs.items()}
+        progress.history.append({"step": float(progress.step)} | scores)
+        log.row(step=progress.step, minutes=progress.seconds / 60, **scores)
+
     with _Stop() as stop:  # before the workers start: they inherit deafness to Ctrl-C
         batches: Iterator[Batch] = iter(
             DataLoader(
@@ -279,16 +305,12 @@ def train(
                 )
                 report = {"loss": 0.0, "steps": 0, "tokens": 0, "since": now}
             if progress.seconds >= next_validation:
-                scores = validate(module, [b.to(fabric.device) for b in validation])
-                progress.history.append({"step": float(progress.step)} | scores)
-                log.row(step=progress.step, minutes=progress.seconds / 60, **scores)
+                measure()
                 next_validation = progress.seconds + validate_every
             if progress.seconds >= next_save:
                 _save(fabric, checkpoint, module, optimizers, config, progress)
                 next_save = progress.seconds + save_every
-        scores = validate(module, [b.to(fabric.device) for b in validation])
-        log.row(step=progress.step, minutes=progress.seconds / 60, **scores)
-        progress.history.append({"step": float(progress.step)} | scores)
+        measure()
         _save(fabric, checkpoint, module, optimizers, config, progress)
     return progress
 
@@ -340,6 +362,16 @@ def _save(
     fabric.barrier()
 
 
+def _start_from(start: bundle.Bundle, module: Transformer, subwords: Subwords) -> None:
+    if start.network.config != module.config:
+        raise ConfigError(f"bundle {start.name} has another architecture than the recipe")
+    if start.subwords != subwords:
+        raise ConfigError(
+            f"bundle {start.name} has other subwords than the data: prepare it with --subwords"
+        )
+    module.load_state_dict(start.network.state_dict())
+
+
 def _load(
     fabric: Fabric,
     path: Path,
@@ -377,6 +409,7 @@ def main(args: argparse.Namespace) -> int:
         budget=parse_duration(args.budget),
         resume=args.resume,
         seed=args.seed or 0,
+        init=getattr(args, "init", None),
     )
     print(f"{progress.step} steps, {progress.tokens} target tokens, {progress.seconds:.0f} s")
     return 0

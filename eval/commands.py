@@ -1,0 +1,301 @@
+"""The commands ``gec score``, ``gec errant`` and ``gec report``: options here, work in the modules.
+
+A thin function a command with its import inside, so that ``gec --help`` loads nothing heavy.
+Options of a reference tool keep its names.
+"""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Callable
+from importlib import import_module
+
+from gec.arguments import (
+    Commands,
+    add_model_options,
+    add_strategy_options,
+    command,
+    natural,
+    not_negative,
+    positive,
+)
+
+_HYP = "the system's output, one tokenized sentence a line"
+_PIPELINE = (
+    "spaCy pipeline (default: en_core_web_sm if it is installed, else the one in this package)"
+)
+
+
+def _run(module: str, function: str = "main") -> Callable[[argparse.Namespace], int | None]:
+    """Return a function that imports ``gec.eval.MODULE`` and calls ``function`` when it is run."""
+
+    def run(args: argparse.Namespace) -> int | None:
+        called: Callable[[argparse.Namespace], int | None]
+        called = getattr(import_module(f"gec.eval.{module}"), function)
+        return called(args)
+
+    return run
+
+
+def add_score(commands: Commands[argparse.ArgumentParser]) -> None:
+    summary = "Evaluate: numbers equal to the reference tools'."
+    parser = commands.add_parser("score", help=summary, description=summary, allow_abbrev=False)
+    metrics = parser.add_subparsers(title="metrics", metavar="METRIC", required=True)
+    _add_m2(metrics)
+    _add_score_errant(metrics)
+    _add_gleu(metrics)
+    _add_translation(metrics)
+    _add_rouge(metrics)
+    _add_sari(metrics)
+    _add_exact(metrics)
+
+
+def add_errant(commands: Commands[argparse.ArgumentParser]) -> None:
+    summary = "Annotate and compare edits as the ERRANT commands do."
+    parser = commands.add_parser("errant", help=summary, description=summary, allow_abbrev=False)
+    tools = parser.add_subparsers(title="commands", metavar="COMMAND", required=True)
+    _add_parallel(tools)
+    _add_m2_to_m2(tools)
+    _add_compare(tools)
+
+
+def add_report(commands: Commands[argparse.ArgumentParser]) -> None:
+    parser = command(
+        commands, "report", _run("report"), "Write one HTML page about a system on a test set."
+    )
+    add = parser.add_argument
+    add("gold", metavar="GOLD", help="the reference edits, an M2 file")
+    add(
+        "hypotheses",
+        nargs="+",
+        metavar="HYP",
+        help="a system's output: tokenized lines, or gec correct --tokenized --format jsonl; "
+        "a second one is compared with the first",
+    )
+    add("--output", "-o", required=True, metavar="FILE", help="the page to write")
+    add("--names", metavar="NAMES", help="the systems' names, separated by commas")
+    add("--title", metavar="TEXT", help="the page's title (default: the gold file's name)")
+    add("--samples", type=positive, default=1000, metavar="N", help="resamples (default: 1000)")
+    add("--seed", type=natural, default=0, metavar="N", help="random seed (default: 0)")
+    add("--beta", type=not_negative, default=0.5, metavar="B", help="of F (default: 0.5)")
+    add("--examples", type=positive, default=10, metavar="N", help="wins, losses (default: 10)")
+    _add_pipeline(parser)
+
+
+def _add_json(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--json", action="store_true", help="print the result as JSON")
+
+
+def _add_pipeline(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--spacy-model", metavar="NAME", help=_PIPELINE)
+
+
+def _add_m2(metrics: Commands[argparse.ArgumentParser]) -> None:
+    parser = command(metrics, "m2", _run("m2"), "MaxMatch (Dahlmeier and Ng 2012), as m2scorer.")
+    parser.allow_abbrev = True  # as getopt in the original
+    add = parser.add_argument
+    add("hypothesis", metavar="HYP", help=_HYP)
+    add("gold", metavar="GOLD", help="source sentences with gold edits, M2")
+    add(
+        "--version",
+        choices=("3.2", "2016"),
+        default="3.2",
+        help="which official scorer to equal (default: 3.2, the one of most papers)",
+    )
+    add(
+        "--max_unchanged_words",
+        type=int,
+        default=2,
+        metavar="N",
+        help="unchanged words an edit may span (default: 2)",
+    )
+    add("--beta", type=float, default=0.5, metavar="B", help="of F (default: 0.5)")
+    add(
+        "--ignore_whitespace_casing",
+        action="store_true",
+        help="drop proposed edits that change only blanks and case",
+    )
+    add("-v", "--verbose", action="store_true", help="print the edits of every sentence")
+    add("--very_verbose", action="store_true", help="print the lattice of every sentence")
+    _add_json(parser)
+
+
+def _add_score_errant(metrics: Commands[argparse.ArgumentParser]) -> None:
+    parser = command(
+        metrics,
+        "errant",
+        _run("errant", "score_main"),
+        "ERRANT (Bryant et al. 2017): annotate the output, compare with the gold edits.",
+    )
+    add = parser.add_argument
+    add("hypothesis", metavar="HYP", help=_HYP)
+    add("gold", metavar="GOLD", help="source sentences with gold edits, M2")
+    _add_comparison(parser)
+    _add_pipeline(parser)
+    _add_json(parser)
+
+
+def _add_comparison(parser: argparse.ArgumentParser) -> None:
+    """The options that ``errant_compare`` has for what counts as equal and what is shown."""
+    add = parser.add_argument
+    add("-b", "--beta", type=float, default=0.5, metavar="B", help="of F (default: 0.5)")
+    add("-v", "--verbose", action="store_true", help="print the edits of every sentence")
+    kind = parser.add_mutually_exclusive_group()
+    for option, what in {
+        "-dt": "token-based detection",
+        "-ds": "span-based detection",
+        "-cs": "span-based correction (default)",
+        "-cse": "span-based correction, with the error type",
+    }.items():
+        kind.add_argument(option, action="store_true", help=what)
+    add("-single", action="store_true", help="only edits of at most one token to one")
+    add("-multi", action="store_true", help="only edits of two or more tokens on a side")
+    add("-filt", nargs="+", default=[], metavar="TYPE", help="leave these error types out")
+    add(
+        "-cat",
+        type=int,
+        choices=(1, 2, 3),
+        help="scores by type: 1 operation (M, R, U), 2 part of speech, 3 both",
+    )
+
+
+def _add_parallel(tools: Commands[argparse.ArgumentParser]) -> None:
+    parser = command(
+        tools, "parallel", _run("errant", "parallel_main"), "Text and its corrections to M2."
+    )
+    add = parser.add_argument
+    add("-orig", required=True, metavar="FILE", help="original sentences, one a line")
+    add(
+        "-cor", required=True, nargs="+", metavar="FILE", help="corrected sentences, one file a set"
+    )
+    add("-out", required=True, metavar="FILE", help="the M2 file to write; - is standard output")
+    add("-tok", action="store_true", help="tokenize the text with spaCy first")
+    _add_alignment(parser)
+    _add_pipeline(parser)
+
+
+def _add_alignment(parser: argparse.ArgumentParser) -> None:
+    add = parser.add_argument
+    add("-lev", action="store_true", help="standard Levenshtein alignment")
+    add(
+        "-merge",
+        choices=("rules", "all-split", "all-merge", "all-equal"),
+        default="rules",
+        help="how to merge aligned tokens into edits (default: rules)",
+    )
+
+
+def _add_m2_to_m2(tools: Commands[argparse.ArgumentParser]) -> None:
+    parser = command(
+        tools, "m2", _run("errant", "m2_main"), "Extract or classify the edits of an M2 file anew."
+    )
+    source = parser.add_mutually_exclusive_group(required=True)
+    source.add_argument("-auto", action="store_true", help="extract the edits automatically")
+    source.add_argument("-gold", action="store_true", help="keep the edits, classify them anew")
+    add = parser.add_argument
+    add("m2_file", metavar="FILE", help="an M2 file")
+    add("-out", required=True, metavar="FILE", help="the M2 file to write; - is standard output")
+    add("-no_min", action="store_true", help="do not minimise the edits' spans (-gold)")
+    add("-old_cats", action="store_true", help="keep the types, minimise only (-gold)")
+    _add_alignment(parser)
+    _add_pipeline(parser)
+
+
+def _add_compare(tools: Commands[argparse.ArgumentParser]) -> None:
+    parser = command(tools, "compare", _run("errant_compare"), "Compare two M2 files.")
+    add = parser.add_argument
+    add("-hyp", required=True, metavar="FILE", help="the system's edits, M2")
+    add("-ref", required=True, metavar="FILE", help="the reference edits, M2")
+    _add_comparison(parser)
+    _add_json(parser)
+
+
+def _add_gleu(metrics: Commands[argparse.ArgumentParser]) -> None:
+    parser = command(metrics, "gleu", _run("gleu"), "GLEU (Napoles et al. 2015, 2016).")
+    add = parser.add_argument
+    add("hypotheses", nargs="*", metavar="HYP", help=_HYP)
+    add("-r", "--references", nargs="+", required=True, metavar="FILE", help="corrected sentences")
+    add("-s", "--source", required=True, metavar="FILE", help="the original sentences")
+    add("--hyp", nargs="+", default=[], metavar="FILE", help="the same as HYP")
+    add("-n", type=positive, default=4, metavar="N", help="longest n-gram (default: 4)")
+    add("--iter", type=positive, default=500, metavar="N", help="samplings (default: 500)")
+    add("--sent", action="store_true", help="the score of every sentence")
+    add(
+        "--sampling",
+        choices=("python2", "python3"),
+        default="python2",
+        help="whose random numbers choose references (default: python2, as in published results)",
+    )
+    _add_json(parser)
+
+
+def _add_translation(metrics: Commands[argparse.ArgumentParser]) -> None:
+    for name, what in {"bleu": "BLEU", "chrf": "chrF"}.items():
+        parser = command(
+            metrics, name, _run("translation", f"{name}_main"), f"{what}, computed by sacrebleu."
+        )
+        add = parser.add_argument
+        add("hypothesis", metavar="HYP", help="detokenized output, one segment a line")
+        add("references", nargs="+", metavar="REF", help="reference translations, one file a set")
+        if name == "bleu":
+            add(
+                "--tokenize",
+                choices=("none", "zh", "13a", "intl", "char"),
+                default="13a",
+                help="sacrebleu's tokenization (default: 13a)",
+            )
+            add("--lowercase", action="store_true", help="lower-case both sides")
+        else:
+            add(
+                "--word-order",
+                type=natural,
+                default=0,
+                metavar="N",
+                help="2 is chrF++ (default: 0)",
+            )
+        add("--samples", type=natural, default=0, metavar="N", help="resamples for an interval")
+        _add_json(parser)
+
+
+def _add_rouge(metrics: Commands[argparse.ArgumentParser]) -> None:
+    parser = command(metrics, "rouge", _run("summarization"), "ROUGE, computed by rouge-score.")
+    add = parser.add_argument
+    add("hypothesis", metavar="HYP", help="summaries, one a line")
+    add("references", nargs="+", metavar="REF", help="references, one file a set; the best counts")
+    add("--no-stemmer", action="store_true", help="do not stem (default: Porter stemmer)")
+    add("--samples", type=natural, default=0, metavar="N", help="resamples for an interval")
+    _add_json(parser)
+
+
+def _add_sari(metrics: Commands[argparse.ArgumentParser]) -> None:
+    parser = command(metrics, "sari", _run("sari"), "SARI (Xu et al. 2016), as EASSE.")
+    add = parser.add_argument
+    add("hypothesis", metavar="HYP", help="simplified sentences, one a line")
+    add("-r", "--references", nargs="+", required=True, metavar="FILE", help="reference sets")
+    add("-s", "--source", required=True, metavar="FILE", help="the original sentences")
+    add(
+        "--tokenizer",
+        choices=("13a", "intl", "moses", "penn", "none"),
+        default="13a",
+        help="tokenization (default: 13a)",
+    )
+    add("--no-lowercase", action="store_true", help="keep case")
+    add("--legacy", action="store_true", help="as the first releases: source not tokenized, case")
+    add("--precision-for-deletion", action="store_true", help="deletion by precision, not F1")
+    add("--paper-version", action="store_true", help="average P and R before F, as in the paper")
+    _add_json(parser)
+
+
+def _add_exact(metrics: Commands[argparse.ArgumentParser]) -> None:
+    parser = command(
+        metrics,
+        "exact",
+        _run("exact"),
+        "Count the sentences that come out exactly as accepted.",
+    )
+    add = parser.add_argument
+    files = "a sentence a line, its accepted corrections after tabs, none if it is correct"
+    add("files", nargs="+", metavar="FILE", help=files)
+    add("--misses", action="store_true", help="print every sentence that came out otherwise")
+    add_strategy_options(parser)
+    add_model_options(parser)

@@ -1,0 +1,115 @@
+"""What the parsers of all commands share: one-line usage errors, kinds of numbers, model options.
+
+Imports nothing heavy, so that --help is quick.
+"""
+
+from __future__ import annotations
+
+import argparse
+import math
+from collections.abc import Callable
+from typing import NoReturn
+
+from gec.errors import ConfigError
+
+Commands = argparse._SubParsersAction  # there is no public name
+
+
+class Parser(argparse.ArgumentParser):
+    """Usage errors are one line like every other error."""
+
+    def error(self, message: str) -> NoReturn:
+        raise ConfigError(f"{message} (see '{self.prog} --help')")
+
+
+def command(
+    commands: Commands[argparse.ArgumentParser],
+    name: str,
+    run: Callable[[argparse.Namespace], int | None],
+    summary: str,
+) -> argparse.ArgumentParser:
+    parser = commands.add_parser(name, help=summary, description=summary, allow_abbrev=False)
+    parser.set_defaults(run=run)
+    add = parser.add_argument
+    add("--debug", action="store_true", help="print the traceback of an error")
+    return parser
+
+
+def add_model_options(parser: argparse.ArgumentParser) -> None:
+    group = parser.add_argument_group("model")
+    add = group.add_argument
+    add("--model", default="en", metavar="NAME", help="a bundle's name or folder (default: en)")
+    add("--device", metavar="DEVICE", help="cpu, cuda, cuda:1, ... (default: CUDA if it is there)")
+    add("--precision", metavar="TYPE", help="fp32, bf16 or fp16 (default: fp32, on CUDA bf16)")
+    add("--threads", type=positive, metavar="N", help="CPU threads (default: torch's choice)")
+
+
+def add_strategy_options(parser: argparse._ActionsContainer) -> None:
+    add = parser.add_argument
+    strategies = ("iad", "greedy", "beam")
+    add("--strategy", choices=strategies, default="iad", help="how to decode (default: iad)")
+    add(
+        "--tolerance",
+        type=not_negative,
+        metavar="NATS",
+        help="let a copied token stand when another is better by at most NATS (iad only; "
+        "default: the bundle's; 0 gives exactly what greedy gives)",
+    )
+
+
+def number(text: str) -> float:
+    try:
+        value = float(text)
+    except ValueError:
+        raise argparse.ArgumentTypeError(f"not a number: {text!r}") from None
+    if not math.isfinite(value):
+        raise argparse.ArgumentTypeError(f"not a finite number: {text!r}")
+    return value
+
+
+def not_negative(text: str) -> float:
+    if (value := number(text)) < 0:
+        raise argparse.ArgumentTypeError(f"must be 0 or more, not {text}")
+    return value
+
+
+def fraction(text: str) -> float:
+    if not 0 <= (value := number(text)) <= 1:
+        raise argparse.ArgumentTypeError(f"must be from 0 to 1, not {text}")
+    return value
+
+
+def natural(text: str) -> int:
+    try:
+        value = int(text)
+    except ValueError:
+        raise argparse.ArgumentTypeError(f"not a whole number: {text!r}") from None
+    if value < 0:
+        raise argparse.ArgumentTypeError(f"must be 0 or more, not {text}")
+    return value
+
+
+def positive(text: str) -> int:
+    if (value := natural(text)) == 0:
+        raise argparse.ArgumentTypeError("must be 1 or more, not 0")
+    return value
+
+
+def names(text: str) -> list[str]:
+    found = [name.strip() for name in text.split(",")]
+    if not all(found):
+        raise argparse.ArgumentTypeError(f"names separated by commas, not {text!r}")
+    return found
+
+
+def check_strategy(args: argparse.Namespace) -> None:
+    """Refuse options of another strategy rather than ignore them."""
+    if args.tolerance is not None and args.strategy != "iad":
+        raise ConfigError("--tolerance belongs to --strategy iad")
+
+
+def use_threads(args: argparse.Namespace) -> None:
+    if args.threads is not None:
+        import torch
+
+        torch.set_num_threads(args.threads)

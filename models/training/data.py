@@ -352,9 +352,7 @@ def prepare_main(args: argparse.Namespace) -> int:
     """``gec data prepare RECIPE --data-dir DIR --out DIR [--exclude FILE ...]``."""
     recipe = load_recipe(Path(args.recipe))
     exclude = [Path(name) for name in getattr(args, "exclude", None) or ()]
-    subwords = (
-        Subwords.load(bundle.find(args.subwords)) if getattr(args, "subwords", None) else None
-    )
+    subwords = Subwords.load(bundle.find(args.subwords)) if args.subwords else None
     prepare(recipe, Path(args.data_dir), Path(args.out), exclude=exclude, subwords=subwords)
     return 0
 

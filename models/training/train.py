@@ -409,7 +409,7 @@ def main(args: argparse.Namespace) -> int:
         budget=parse_duration(args.budget),
         resume=args.resume,
         seed=args.seed or 0,
-        init=getattr(args, "init", None),
+        init=args.init,
     )
     print(f"{progress.step} steps, {progress.tokens} target tokens, {progress.seconds:.0f} s")
     return 0

@@ -21,7 +21,7 @@ from gec.models.training.data import (
     open_text,
     prepare,
 )
-from gec.models.training.recipe import Recipe
+from gec.models.training.recipe import Recipe, load_recipe
 from gec.text.subwords import BOS_ID, EOS_ID, PAD_ID, Subwords
 
 # ------------------------------------------------------------------------------ prepare
@@ -217,3 +217,72 @@ def test_an_unknown_error_type(packed: Path, recipe: Recipe) -> None:
     wrong = replace(recipe, noise=replace(recipe.noise, rates={"R:NOISE": 1.0}))
     with pytest.raises(ConfigError, match="unknown error type 'R:NOISE'"):
         NoisyBatches(packed, wrong)
+
+
+PAIRS = """
+[[data.source]]
+file = "pairs/edits.tsv"
+licence = "by repository"
+weight = 2
+pairs = true
+skip_types = ["PUNCT"]
+"""
+
+
+@pytest.fixture
+def pair_recipe(recipe_file: Path, data_dir: Path, tmp_path: Path) -> tuple[Recipe, Path]:
+    rows = [
+        f"He see {n} book .\tHe sees {n} books .\tINFL,AGR\tteam{n % 40}/docs" for n in range(400)
+    ]
+    rows += [
+        "He see it , .\tHe see it .\tPUNCT\ta/b",  # every type skipped
+        "They like books .\tThey like a book .\tINFL\ta/b",  # the right side is a dev sentence
+        "Same here .\tSame here .\tINFL\ta/b",
+        rows[0],
+    ]
+    shutil.copytree(data_dir, tmp_path / "data")
+    (tmp_path / "data" / "pairs").mkdir()
+    (tmp_path / "data" / "pairs" / "edits.tsv").write_text("\n".join(rows) + "\n")
+    path = tmp_path / "pairs.toml"
+    path.write_text(recipe_file.read_text().replace("[noise]", PAIRS + "\n[noise]", 1))
+    return load_recipe(path), tmp_path / "data"
+
+
+def test_real_pairs_are_split_by_repository(
+    pair_recipe: tuple[Recipe, Path], packed: Path, tmp_path: Path
+) -> None:
+    recipe, data_dir = pair_recipe
+    out = tmp_path / "out"
+    prepare(recipe, data_dir, out, subwords=Subwords.load(packed))
+    assert (out / "tokenizer.json").read_bytes() == (packed / "tokenizer.json").read_bytes()
+    kept = (out / "edits.txt").read_text().splitlines()
+    held = (out / "validation_pairs.txt").read_text().splitlines()
+    assert 0 < len(held) <= 12 < len(kept)
+    assert len(set(kept)) == len(kept)
+    assert all(line.startswith("He see ") and "\tHe sees " in line for line in kept + held)
+    repository = {line: int(line.split()[2]) % 40 for line in kept + held}
+    assert {repository[line] for line in kept}.isdisjoint(repository[line] for line in held)
+    origin = json.loads((out / "provenance.json").read_text())[-1]
+    assert origin["pairs"] == len(kept)
+    assert (origin["held_out"] + len(kept), origin["dropped"]) == (400, 2)
+
+    # in the stream a pair is as it was mined: not joined, no noise on top
+    subwords = Subwords.load(out)
+    stream = NoisyBatches(out, replace_weights(recipe, [0, 0, 1]))
+    batch = next(iter(stream))
+    for source, target in zip(batch.source.tolist(), batch.target_out.tolist(), strict=True):
+        line = "\t".join(" ".join(subwords.decode(side)) for side in (source, target))
+        assert line in repository
+
+
+def replace_weights(recipe: Recipe, weights: list[float]) -> Recipe:
+    sources = zip(recipe.data.source, weights, strict=True)
+    data = replace(recipe.data, source=tuple(replace(s, weight=w) for s, w in sources))
+    return replace(recipe, data=data)
+
+
+def test_a_pair_file_with_too_few_columns(pair_recipe: tuple[Recipe, Path], tmp_path: Path) -> None:
+    recipe, data_dir = pair_recipe
+    (data_dir / "pairs" / "edits.tsv").write_text("one\ttwo\n")
+    with pytest.raises(DataError, match=r"edits\.tsv:1: expected wrong, right, types, repository"):
+        prepare(recipe, data_dir, tmp_path / "out")

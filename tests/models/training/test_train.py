@@ -21,7 +21,7 @@ from gec.errors import ConfigError, DataError
 from gec.models import bundle
 from gec.models.training import train as trainer
 from gec.models.training.data import Batch, NoisyBatches, make_batch
-from gec.models.training.recipe import Recipe, TrainingRecipe
+from gec.models.training.recipe import Recipe, TrainingRecipe, load_recipe
 from gec.models.training.train import (
     Progress,
     edit_weight,
@@ -346,7 +346,7 @@ def test_from_a_recipe_to_a_bundle(
     """``gec train`` and ``gec bundle``, with a real clock and a worker process."""
     args = argparse.Namespace(
         recipe=str(recipe_file), data=str(packed), out=str(tmp_path / "run"), budget="1s",
-        resume=False, seed=3, threads=1,
+        resume=False, seed=3, threads=1, init=None,
     )  # fmt: skip
     assert trainer.main(args) == 0
     assert "target tokens" in capsys.readouterr().out
@@ -358,3 +358,18 @@ def test_from_a_recipe_to_a_bundle(
     loaded = bundle.load(str(tmp_path / "tiny"))
     assert loaded.name == "tiny"
     assert len(loaded.subwords) == loaded.network.config.vocab_size
+
+    # a new run on data with the bundle's subwords begins where the bundle stands
+    state = torch.load(tmp_path / "run" / "last.ckpt", weights_only=True)["model"]
+    recipe = load_recipe(recipe_file)
+    again = tmp_path / "again"
+    trainer.train(recipe, packed, again, budget=0, workers=0, init=str(tmp_path / "tiny"))
+    begun = torch.load(again / "last.ckpt", weights_only=True)["model"]
+    assert all(torch.equal(begun[name], state[name].half().float()) for name in state)
+
+    shutil.copytree(packed, tmp_path / "other")
+    (tmp_path / "other" / "inflections.tsv").write_text("go\t+s\tgoes\n")
+    with pytest.raises(ConfigError, match=r"other subwords than the data: .*--subwords"):
+        trainer.train(
+            recipe, tmp_path / "other", tmp_path / "out", budget=0, init=str(tmp_path / "tiny")
+        )

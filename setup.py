@@ -38,6 +38,8 @@ BUNDLE_FILES = [
         "model.safetensors",
         "tokenizer.json",
         "inflections.tsv",
+        "words.tsv.gz",
+        "misspellings.tsv.gz",
         "MODEL_CARD.md",
     )
 ]
@@ -66,11 +68,12 @@ setup(
         "tokenizers>=0.20",
         "safetensors>=0.4",
         "numpy>=1.26",
+        "rapidfuzz>=3.9",
     ],
     extras_require={
         "serve": ["flask>=3.0", "waitress>=3.0"],
         "eval": ["errant>=3.0", "sacrebleu>=2.4", "rouge-score>=0.1.2"],
-        "train": ["lightning>=2.4", "tensorboard>=2.17"],
+        "train": ["lightning>=2.4", "tensorboard>=2.17", "symspellpy>=6.7"],
         "batch": ["pyarrow>=17", "ray>=2.40", "zstandard>=0.23"],
         "peers": ["ctranslate2>=4.5", "transformers>=4.45", "sacremoses>=0.1.1"],
         # Its own extra: fairseq's dependencies carry metadata that pip 24.1 and later refuse.

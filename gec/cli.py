@@ -197,6 +197,7 @@ def _load(args: argparse.Namespace) -> Corrector:
         beam_size=options.get("beam_size") or 5,
         min_confidence=options.get("min_confidence") or 0.0,
         dictionary=_read_dictionary(dictionary) if dictionary else (),
+        spelling=not options.get("no_spelling"),
     )
 
 
@@ -418,6 +419,7 @@ def _add_correct(commands: Commands[argparse.ArgumentParser]) -> None:
         help="leave out edits less certain than P, 0 to 1 (default: 0)",
     )
     add("--dictionary", metavar="FILE", help="words never to change, one a line")
+    add("--no-spelling", action="store_true", help="leave misspelt words to the model")
     add(
         "--batch-size",
         type=positive,

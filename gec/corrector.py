@@ -20,6 +20,7 @@ from gec.decoding.trace import Trace
 from gec.errors import ConfigError
 from gec.text.edits import Edit, WordEdit, align, apply, to_edits
 from gec.text.segmentation import Sentence, looks_english, segment, windows
+from gec.text.spelling import Speller
 from gec.text.subwords import Subwords
 from gec.text.words import Word, split_tokenized
 
@@ -66,6 +67,16 @@ class _Job:
     sentence: int
     start: int  # first word of the window
     words: tuple[Word, ...]
+    respelt: dict[int, tuple[str, float]]  # place in the window: what the model sees, confidence
+
+    def seen(self) -> list[str]:
+        """Return the words as the model sees them."""
+        words: list[str] = []
+        for place, word in enumerate(self.words):
+            words += (
+                self.respelt[place][0].split() if place in self.respelt else [_model_word(word)]
+            )
+        return words
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,6 +108,7 @@ class Corrector:
         beam_size: int = 5,
         min_confidence: float = 0.0,
         dictionary: Collection[str] = (),
+        speller: Speller | None = None,
         about: dict[str, str | int | float] | None = None,
     ) -> None:
         if strategy not in STRATEGIES:
@@ -109,6 +121,7 @@ class Corrector:
             raise ConfigError(f"min_confidence must lie between 0 and 1, not {min_confidence}")
         self.subwords = subwords
         self._dictionary = frozenset(dictionary)
+        self._speller = speller
         self._min_confidence = min_confidence
         self._tolerance = default_tolerance if tolerance is None else tolerance
         drafter: Drafter = CopyDrafter() if strategy == "iad" else NoDraft()
@@ -163,11 +176,13 @@ class Corrector:
                 if place not in eligible:
                     continue
                 spans = windows(sentence.words, size=WINDOW_WORDS, overlap=WINDOW_OVERLAP)
+                respelt = self._respell(sentence)
                 for start, end in spans:
-                    words = sentence.words[start:end]
-                    ids = self.subwords.encode(_model_word(word) for word in words)
+                    inside = {p - start: respelt[p] for p in respelt if start <= p < end}
+                    job = _Job(number, place, start, sentence.words[start:end], inside)
+                    ids = self.subwords.encode(job.seen())
                     if len(ids) <= longest:
-                        jobs.append(_Job(number, place, start, words))
+                        jobs.append(job)
                         sources.append(ids)
                     else:
                         too_long.add((number, place))
@@ -212,6 +227,13 @@ class Corrector:
         if word.text in self._dictionary or any(c.isdigit() for c in word.text):
             return replace(word, protected=True)
         return word
+
+    def _respell(self, sentence: Sentence) -> dict[int, tuple[str, float]]:
+        """Return what the dictionary would write, by place; protected words stay."""
+        if self._speller is None:
+            return {}
+        protected = {place for place, word in enumerate(sentence.words) if word.protected}
+        return self._speller.correct([word.text for word in sentence.words], protected)
 
     def _assemble(
         self,
@@ -306,14 +328,13 @@ class Corrector:
         words = [word for word, _, _ in spans]
         logprobs = hypothesis.logprobs
         probabilities = [math.exp(min(logprobs[a:b])) for _, a, b in spans]
-        edits = [
-            replace(
-                edit,
-                source_start=job.start + edit.source_start,
-                source_end=job.start + edit.source_end,
-            )
-            for edit in align([_model_word(word) for word in job.words], words)
-        ]
+        edits = []
+        for edit in align([_model_word(word) for word in job.words], words):
+            start, end = edit.source_start, edit.source_end
+            for place in job.respelt.keys() & set(range(start, end)):
+                for target in range(edit.target_start, edit.target_end):
+                    probabilities[target] *= job.respelt[place][1]
+            edits.append(replace(edit, source_start=job.start + start, source_end=job.start + end))
         end = job.start + len(job.words)
         return _Reading(job.start, end, words, [*probabilities, math.exp(logprobs[-1])], edits)
 

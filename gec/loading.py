@@ -22,6 +22,7 @@ def load(
     beam_size: int = 5,
     min_confidence: float = 0.0,
     dictionary: Collection[str] = (),
+    spelling: bool = True,
 ) -> Corrector:
     """Load a model and return a ready Corrector.
 
@@ -35,6 +36,7 @@ def load(
         beam_size: hypotheses a sentence with "beam".
         min_confidence: edits below this probability are left out.
         dictionary: words never to be touched (whole words, case counts).
+        spelling: let the bundle's dictionary correct misspelt words before the model.
 
     Raises:
         ModelError: no such bundle, or it is broken or of another version.
@@ -58,6 +60,7 @@ def load(
         beam_size=beam_size,
         min_confidence=min_confidence,
         dictionary=dictionary,
+        speller=loaded.speller if spelling else None,
         about={
             "bundle": loaded.name,
             "parameters": parameters,

@@ -1,5 +1,7 @@
 """Bundles: a folder with ``config.json``, ``model.safetensors``, ``tokenizer.json`` and the card.
 
+``inflections.tsv`` and the speller's ``words.tsv.gz`` and ``misspellings.tsv.gz`` are optional.
+
 Loading one executes nothing: JSON and safetensors only. Weights are stored in float16 and
 computed in the precision asked for.
 """
@@ -19,6 +21,7 @@ from safetensors.torch import load_file, save_file
 
 from gec.errors import DataError, ModelError
 from gec.models.transformer import Transformer, TransformerConfig
+from gec.text.spelling import Speller
 from gec.text.subwords import Subwords
 
 FORMAT = 1
@@ -34,12 +37,14 @@ class Bundle:
         config: ``config.json`` whole: format, name, task, language, network, decoding.
         network: the Transformer with its weights, in evaluation mode.
         subwords: its vocabulary.
+        speller: the dictionary in front of the model, if there is one.
     """
 
     name: str
     config: dict[str, Any]
     network: Transformer
     subwords: Subwords
+    speller: Speller | None = None
 
 
 def find(name_or_path: str) -> Path:
@@ -99,13 +104,15 @@ def load(
     except (OSError, SafetensorError, RuntimeError) as error:
         raise ModelError(f"cannot load {weights}: {_reason(error)}") from error
     network.restore_buffers()
-    return Bundle(folder.name, config, network.to(device).eval(), subwords)
+    return Bundle(folder.name, config, network.to(device).eval(), subwords, Speller.load(folder))
 
 
 def save(bundle: Bundle, folder: Path, *, dtype: torch.dtype = torch.float16) -> None:
     """Write a bundle; ``config.json`` last, so that a broken write is not taken for a bundle."""
     folder.mkdir(parents=True, exist_ok=True)
     bundle.subwords.save(folder)
+    if bundle.speller:
+        bundle.speller.save(folder)
     state = bundle.network.state_dict()
     if bundle.network.config.tie_embeddings:
         del state["output.weight"]
@@ -138,6 +145,7 @@ def export_main(args: argparse.Namespace) -> int:
         "network": state["config"],
         "decoding": {"tolerance": args.tolerance},
     }
-    bundle = Bundle(config["name"], config, network.eval(), Subwords.load(Path(args.data)))
-    save(bundle, Path(args.out))
+    packed = Path(args.data)
+    parts = Subwords.load(packed), Speller.load(packed)
+    save(Bundle(config["name"], config, network.eval(), *parts), Path(args.out))
     return 0

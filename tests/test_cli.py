@@ -185,6 +185,7 @@ def test_defaults_reach_the_model(loads: Loads, file: File) -> None:
         "beam_size": 5,
         "min_confidence": 0.0,
         "dictionary": (),
+        "spelling": True,
     }
     assert loads[0].batch_sizes == [32]
 
@@ -192,7 +193,7 @@ def test_defaults_reach_the_model(loads: Loads, file: File) -> None:
 def test_options_reach_the_model(loads: Loads, file: File) -> None:
     words = file("# names\nZork\r\n\n  Frobozz \n")
     options = "--model m --device cuda:1 --precision bf16 --tolerance 0.5 --min-confidence 0.9"
-    more = f"--batch-size 7 --dictionary {words}"
+    more = f"--batch-size 7 --no-spelling --dictionary {words}"
     assert main(["correct", *options.split(), *more.split(), file("x")]) == 0
     assert loads[0].options == {
         "name_or_path": "m",
@@ -203,6 +204,7 @@ def test_options_reach_the_model(loads: Loads, file: File) -> None:
         "beam_size": 5,
         "min_confidence": 0.9,
         "dictionary": ["Zork", "Frobozz"],
+        "spelling": False,
     }
     assert loads[0].batch_sizes == [7]
     assert main(["correct", "--strategy", "beam", "--beam-size", "3", file("x")]) == 0

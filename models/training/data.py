@@ -2,8 +2,9 @@
 
 A packed folder holds one ``NAME.txt`` a source (a tokenized sentence a line, or wrong TAB right),
 ``validation.txt``, ``validation_pairs.txt`` where there are pairs, ``tokenizer.json``,
-``inflections.tsv``, the noise's word ``lists`` and ``provenance.json``. Errors are made afresh for
-every example, determined by (seed, rank, pool number) alone.
+``inflections.tsv``, the speller's ``words.tsv.gz`` and ``misspellings.tsv.gz``, the noise's word
+``lists`` and ``provenance.json``. Errors are made afresh for every example, determined by (seed,
+rank, pool number) alone.
 """
 
 from __future__ import annotations
@@ -30,7 +31,9 @@ from gec.models import bundle
 from gec.models.training.inflection_table import build_inflections
 from gec.models.training.noise import DEFAULT_RATES, Lexicon, Noiser
 from gec.models.training.recipe import DataRecipe, Recipe, Source, load_recipe
+from gec.models.training.spelling_table import read_speller
 from gec.text.inflection import Inflections
+from gec.text.spelling import Speller
 from gec.text.subwords import BOS_ID, EOS_ID, PAD_ID, Subwords
 from gec.text.words import tokenize_line
 
@@ -181,8 +184,10 @@ def prepare(
         (out / "validation_pairs.txt").write_text(
             "\n".join([*held_out_pairs[: data.validation], ""]), encoding="utf-8"
         )
+    counts = _word_counts(data_dir / data.word_counts)
+    read_speller(data_dir / data.noise_lists, counts, open_text).save(out)
     if subwords is None:
-        inflections = _inflections(data, data_dir)
+        inflections = build_inflections(open_text(data_dir / data.inflections), counts)
         subwords = Subwords.train(vocabulary_sample, size=data.vocabulary, inflections=inflections)
     subwords.save(out)
     (out / "lists").mkdir(exist_ok=True)
@@ -195,16 +200,14 @@ def _origin(source: Source) -> dict[str, str | float]:
     return {name: getattr(source, name) for name in ("name", "file", "licence", "weight")}
 
 
-def _inflections(data: DataRecipe, data_dir: Path) -> Inflections:
-    word_counts = {}
-    for number, line in enumerate(open_text(data_dir / data.word_counts), 1):
+def _word_counts(path: Path) -> dict[str, int]:
+    counts = {}
+    for number, line in enumerate(open_text(path), 1):
         word, _, count = line.partition("\t")
         if not count.isdecimal():
-            raise DataError(
-                f"{data_dir / data.word_counts}:{number}: expected word TAB count: {line!r}"
-            )
-        word_counts[word] = int(count)
-    return build_inflections(open_text(data_dir / data.inflections), word_counts)
+            raise DataError(f"{path}:{number}: expected word TAB count: {line!r}")
+        counts[word] = int(count)
+    return counts
 
 
 def _write_lines(path: Path, sentences: Iterable[Sequence[str]]) -> None:
@@ -285,6 +288,7 @@ class NoisyBatches(IterableDataset[Batch]):
     ) -> None:
         self.subwords = Subwords.load(packed)
         self.noiser = load_noiser(packed, recipe)
+        self.speller = Speller.load(packed)
         self.recipe, self.seed, self.rank, self.start = recipe, seed, rank, start
         self.sources: list[list[str]] = []
         for source in recipe.data.source:
@@ -313,7 +317,7 @@ class NoisyBatches(IterableDataset[Batch]):
             if not tab and rng.random() < self.recipe.training.joined_share:
                 words += lines[(at + 1) % len(lines)].split(" ")
             given = wrong.split(" ") if tab else self.noiser.corrupt(words, rng)
-            source = self.subwords.encode(given)
+            source = self.subwords.encode(respelt(given, self.speller))
             target = self.subwords.encode(words)
             if max(len(source), len(target)) < self.MAX_TOKENS:
                 pairs.append((source, target))
@@ -330,6 +334,16 @@ class NoisyBatches(IterableDataset[Batch]):
         batches.append(current)
         rng.shuffle(batches)
         return batches
+
+
+def respelt(words: Sequence[str], speller: Speller | None) -> list[str]:
+    """Return what the model sees of ``words`` when the speller stands in front of it."""
+    found = speller.correct(words) if speller else {}
+    return [
+        part
+        for place, word in enumerate(words)
+        for part in (found[place][0].split() if place in found else [word])
+    ]
 
 
 def load_noiser(packed: Path, recipe: Recipe) -> Noiser:

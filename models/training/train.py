@@ -27,9 +27,17 @@ from torch.utils.data import DataLoader
 
 from gec.errors import ConfigError, DataError, ModelError
 from gec.models import bundle
-from gec.models.training.data import Batch, NoisyBatches, load_noiser, make_batch, open_text
+from gec.models.training.data import (
+    Batch,
+    NoisyBatches,
+    load_noiser,
+    make_batch,
+    open_text,
+    respelt,
+)
 from gec.models.training.recipe import Recipe, TrainingRecipe, load_recipe, parse_duration
 from gec.models.transformer import Transformer, TransformerConfig
+from gec.text.spelling import Speller
 from gec.text.subwords import PAD_ID, Subwords
 
 
@@ -152,19 +160,21 @@ def validation_batches(
     """Return the held-out sentences, always corrupted the same way, and the held-out real pairs."""
     import random
 
-    noiser = load_noiser(packed, recipe)
+    noiser, speller = load_noiser(packed, recipe), Speller.load(packed)
     rng = random.Random(12345)
     pairs = []
     for line in open_text(packed / "validation.txt"):
         words = line.split(" ")
-        pairs.append((subwords.encode(noiser.corrupt(words, rng)), subwords.encode(words)))
+        given = respelt(noiser.corrupt(words, rng), speller)
+        pairs.append((subwords.encode(given), subwords.encode(words)))
     if not pairs:
         raise DataError(f"{packed / 'validation.txt'} is empty: prepare the data again")
     real = []
     if (packed / "validation_pairs.txt").exists():
         for line in open_text(packed / "validation_pairs.txt"):
             wrong, _, right = line.partition("\t")
-            real.append((subwords.encode(wrong.split(" ")), subwords.encode(right.split(" "))))
+            given = respelt(wrong.split(" "), speller)
+            real.append((subwords.encode(given), subwords.encode(right.split(" "))))
     return _batches(pairs), _batches(real)
 
 

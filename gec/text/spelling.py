@@ -1,0 +1,188 @@
+"""Spelling as its own layer: words that are no words are a dictionary's job, before the model.
+
+A noisy channel (Kernighan, Church and Gale 1990): the suggestion that maximises the logarithm of
+the word's frequency less the cost of the slip; lists of what people really wrote are evidence too.
+"""
+
+from __future__ import annotations
+
+import gzip
+import math
+import re
+import string
+from collections import defaultdict
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
+
+from rapidfuzz import process
+from rapidfuzz.distance import OSA
+
+from gec.errors import ModelError
+
+WORDS, MISSPELLINGS = "words.tsv.gz", "misspellings.tsv.gz"
+
+# Costs in nats. One slip and two; a wrong first letter is rarer than one inside, and so is a last.
+_SLIPS = {1: 3.5, 2: 8.0}
+_FIRST, _LAST = 2.5, 0.5
+_TRANSPOSED, _DOUBLED = 1.0, 1.5  # likelier than other slips: hte, acomodate
+_LISTED = 4.0  # what a list of misspellings says, and the logarithm of the lists that say it
+_RARE = 20  # words rarer than this many in a billion are known but not suggested
+_SHORT = 4  # words of so many letters are looked for at distance 1 only
+_TEMPERATURE = 2.0
+
+
+@dataclass(frozen=True, slots=True)
+class Suggestion:
+    """``word`` (it may be two, ``a lot``) with the probability that it is what was meant."""
+
+    word: str
+    confidence: float
+
+
+class Speller:
+    """Knows words and their frequencies, and what is often written for what.
+
+    Args:
+        words: lower-case word: occurrences in a billion words.
+        misspellings: lower-case misspelling: correction: number of lists that hold it.
+    """
+
+    def __init__(
+        self, words: Mapping[str, int], misspellings: Mapping[str, Mapping[str, int]]
+    ) -> None:
+        self._words = words
+        self._misspellings = misspellings
+        self._by_first: dict[str, list[str]] = defaultdict(list)
+        for word, count in words.items():
+            if count >= _RARE:
+                self._by_first[word[:1]].append(word)
+        self._suggest = lru_cache(maxsize=50_000)(self._suggest_uncached)
+
+    def knows(self, word: str) -> bool:
+        """Whether a word, in whatever case, is in the dictionary."""
+        return word.lower() in self._words
+
+    def suggest(self, word: str) -> tuple[Suggestion, ...]:
+        """Return what may have been meant by an unknown word, the likeliest first, lower case."""
+        return self._suggest(word.lower())
+
+    def correct(
+        self, words: Sequence[str], skip: Collection[int] = ()
+    ) -> dict[int, tuple[str, float]]:
+        """Return {place: (correction, confidence)} for the misspelt words of one sentence.
+
+        Left alone: the places in ``skip``, words with other characters than English letters, of
+        one or two letters, in capitals, and capitalised inside the sentence (names), unless
+        several lists hold them as misspellings.
+        """
+        found: dict[int, tuple[str, float]] = {}
+        begins = True
+        for place, word in enumerate(words):
+            if place not in skip and self._is_misspelt(word, begins):
+                suggestions = self.suggest(word)
+                if suggestions:
+                    best = suggestions[0]
+                    found[place] = _in_case(best.word, word), best.confidence
+            if word[:1].isalnum():
+                begins = False
+        return found
+
+    def _is_misspelt(self, word: str, begins: bool) -> bool:
+        if len(word) < 3 or not (word.isascii() and word.isalpha()) or self.knows(word):
+            return False
+        if word.islower() or (begins and word[1:].islower()):
+            return True
+        return word[1:].islower() and max(self._listed(word.lower()).values(), default=0) > 1
+
+    def _listed(self, word: str) -> Mapping[str, int]:
+        return self._misspellings.get(word, {})
+
+    def _suggest_uncached(self, word: str) -> tuple[Suggestion, ...]:
+        scores = {near: self._frequency(near) - cost for near, cost in self._near(word)}
+        for meant, lists in self._listed(word).items():
+            score = scores.get(meant, self._frequency(meant.split()[0]) - _SLIPS[2])
+            scores[meant] = score + _LISTED + math.log(lists)
+        if not scores:
+            return ()
+        ranked = sorted(scores.items(), key=lambda item: (-item[1], item[0]))[:8]
+        weights = [math.exp((score - ranked[0][1]) / _TEMPERATURE) for _, score in ranked]
+        return tuple(
+            Suggestion(meant, weight / sum(weights))
+            for (meant, _), weight in zip(ranked, weights, strict=True)
+        )
+
+    def _frequency(self, word: str) -> float:
+        return math.log(self._words.get(word, 1))
+
+    def _near(self, word: str) -> list[tuple[str, float]]:
+        """Return the words within one or two slips, each with the cost of the slip."""
+        most = 1 if len(word) <= _SHORT else 2
+        found = process.extract(
+            word, self._by_first[word[:1]], scorer=OSA.distance, score_cutoff=most, limit=None
+        )
+        near = [(other, int(distance)) for other, distance, _ in found]
+        near += [(other, 1) for other in _other_first_letters(word) if other in self._words]
+        return [(other, _cost(word, other, distance)) for other, distance in near]
+
+    @classmethod
+    def load(cls, folder: Path) -> Speller | None:
+        """Read ``words.tsv.gz`` and ``misspellings.tsv.gz``; None where a bundle has none.
+
+        Raises:
+            ModelError: a file is broken, or one of the two is missing.
+        """
+        paths = folder / WORDS, folder / MISSPELLINGS
+        if not any(path.exists() for path in paths):
+            return None
+        words = {word: int(count) for word, count in _rows(paths[0], 2)}
+        misspellings: dict[str, dict[str, int]] = defaultdict(dict)
+        for wrong, right, lists in _rows(paths[1], 3):
+            misspellings[wrong][right] = int(lists)
+        return cls(words, dict(misspellings))
+
+    def save(self, folder: Path) -> None:
+        """Write the two files; the same dictionary gives the same bytes."""
+        listed = sorted(
+            (w, r, n) for w, rights in self._misspellings.items() for r, n in rights.items()
+        )
+        for name, rows in ((WORDS, sorted(self._words.items())), (MISSPELLINGS, listed)):
+            text = "".join("\t".join(map(str, row)) + "\n" for row in rows)
+            (folder / name).write_bytes(gzip.compress(text.encode(), mtime=0))
+
+
+def _rows(path: Path, columns: int) -> list[list[str]]:
+    try:
+        lines = gzip.decompress(path.read_bytes()).decode("utf-8").splitlines()
+    except (OSError, EOFError, UnicodeDecodeError, gzip.zlib.error) as error:
+        raise ModelError(f"cannot read {path}: {error}") from error
+    rows = [line.split("\t") for line in lines]
+    for number, row in enumerate(rows, 1):
+        if len(row) != columns or not row[-1].isdecimal():
+            raise ModelError(f"{path}:{number}: expected {columns} columns, a number in the last")
+    return rows
+
+
+def _other_first_letters(word: str) -> set[str]:
+    """Return the strings one slip away from ``word`` that begin with another letter."""
+    rest, letters = word[1:], string.ascii_lowercase
+    near = {letter + rest for letter in letters} | {letter + word for letter in letters}
+    near |= {rest, rest[:1] + word[:1] + word[2:]}
+    return {other for other in near if other and other[0] != word[0]}
+
+
+def _cost(word: str, other: str, distance: int) -> float:
+    cost = _SLIPS[distance]
+    cost += _FIRST * (other[0] != word[0]) + _LAST * (other[-1] != word[-1])
+    cost -= _TRANSPOSED * (sorted(other) == sorted(word))
+    cost -= _DOUBLED * (_undoubled(other) == _undoubled(word))
+    return cost
+
+
+def _undoubled(word: str) -> str:
+    return re.sub(r"(.)\1", r"\1", word)
+
+
+def _in_case(word: str, like: str) -> str:
+    return word[:1].upper() + word[1:] if like[:1].isupper() else word

@@ -15,8 +15,8 @@ ROOMS := models eval web
 # System packages that the tests need, installed only where the user is root and apt-get exists.
 SYSTEM_PACKAGES :=
 
-# What the tests import; the shipped model needs none of it.
-TEST_EXTRAS := train,test,dev
+# What the tests import; correcting with the shipped model needs none of it.
+TEST_EXTRAS := train,eval,test,dev
 
 PIP_INSTALL := $(BIN)/python -m pip --disable-pip-version-check --no-input install --quiet \
 	--no-build-isolation --constraint constraints.txt

@@ -57,7 +57,13 @@ setup(
     package_dir=ROOMS,
     package_data={
         "gec": ["py.typed"],
-        "gec.models": [*BUNDLE_FILES, "recipes/*.toml"],
+        "gec.eval": ["templates/*.html"],
+        "gec.models": [
+            *BUNDLE_FILES,
+            "bundles/en_pipeline/**/*",
+            "recipes/*.toml",
+            "recipes/*.cfg",
+        ],
     },
     include_package_data=False,
     zip_safe=False,
@@ -72,7 +78,14 @@ setup(
     ],
     extras_require={
         "serve": ["flask>=3.0", "waitress>=3.0"],
-        "eval": ["errant>=3.0", "sacrebleu>=2.4", "rouge-score>=0.1.2"],
+        "eval": [
+            "errant>=3.0",
+            "jinja2>=3.1",
+            "matplotlib>=3.9",
+            "rouge-score>=0.1.2",
+            "sacrebleu>=2.4",
+            "sacremoses>=0.1.1",
+        ],
         "train": ["lightning>=2.4", "tensorboard>=2.17", "symspellpy>=6.7"],
         "batch": ["pyarrow>=17", "ray>=2.40", "zstandard>=0.23"],
         "peers": ["ctranslate2>=4.5", "transformers>=4.45", "sacremoses>=0.1.1"],

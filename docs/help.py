@@ -31,7 +31,7 @@ def tables(parser: argparse.ArgumentParser) -> Iterator[str]:
 
 
 def _shown(action: argparse.Action) -> str:
-    values = "\\|".join(action.choices) if action.choices else action.metavar
+    values = "\\|".join(map(str, action.choices)) if action.choices else action.metavar
     if not action.option_strings:
         optional = {"*": f"[{values}...]", "+": f"{values}...", "?": f"[{values}]"}
         return optional.get(str(action.nargs), str(values))

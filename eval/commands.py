@@ -9,16 +9,20 @@ from __future__ import annotations
 import argparse
 from collections.abc import Callable
 from importlib import import_module
+from typing import Any, NoReturn
 
 from gec.arguments import (
     Commands,
+    Parser,
     add_model_options,
     add_strategy_options,
     command,
     natural,
     not_negative,
+    number,
     positive,
 )
+from gec.eval.score import ReferenceExit
 
 _HYP = "the system's output, one tokenized sentence a line"
 _PIPELINE = (
@@ -57,6 +61,7 @@ def add_errant(commands: Commands[argparse.ArgumentParser]) -> None:
     _add_parallel(tools)
     _add_m2_to_m2(tools)
     _add_compare(tools)
+    _add_agreement(tools)
 
 
 def add_report(commands: Commands[argparse.ArgumentParser]) -> None:
@@ -90,12 +95,33 @@ def _add_pipeline(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--spacy-model", metavar="NAME", help=_PIPELINE)
 
 
+class _M2Parser(Parser):
+    """Usage errors have m2scorer's exit status: 255 for a wrong number of files, else 1."""
+
+    def error(self, message: str) -> NoReturn:
+        raise ReferenceExit(f"{message} (see '{self.prog} --help')")
+
+    def parse_known_args(self, args: Any = None, namespace: Any = None) -> Any:
+        known, rest = super().parse_known_args(args, namespace)
+        if options := [argument for argument in rest if argument.startswith("-")]:
+            self.error(f"unrecognized arguments: {' '.join(options)}")
+        if rest or known.gold is None:
+            message = f"two files are needed, HYP and GOLD (see '{self.prog} --help')"
+            raise ReferenceExit(message, status=255)
+        return known, rest
+
+
 def _add_m2(metrics: Commands[argparse.ArgumentParser]) -> None:
     parser = command(metrics, "m2", _run("m2"), "MaxMatch (Dahlmeier and Ng 2012), as m2scorer.")
+    parser.__class__ = _M2Parser
     parser.allow_abbrev = True  # as getopt in the original
     add = parser.add_argument
-    add("hypothesis", metavar="HYP", help=_HYP)
-    add("gold", metavar="GOLD", help="source sentences with gold edits, M2")
+    files = (
+        add("hypothesis", metavar="HYP", help=_HYP),
+        add("gold", metavar="GOLD", help="source sentences with gold edits, M2"),
+    )
+    for file in files:
+        file.required = False  # _M2Parser counts them
     add(
         "--version",
         choices=("3.2", "2016"),
@@ -109,7 +135,7 @@ def _add_m2(metrics: Commands[argparse.ArgumentParser]) -> None:
         metavar="N",
         help="unchanged words an edit may span (default: 2)",
     )
-    add("--beta", type=float, default=0.5, metavar="B", help="of F (default: 0.5)")
+    add("--beta", type=number, default=0.5, metavar="B", help="of F (default: 0.5)")
     add(
         "--ignore_whitespace_casing",
         action="store_true",
@@ -138,7 +164,7 @@ def _add_score_errant(metrics: Commands[argparse.ArgumentParser]) -> None:
 def _add_comparison(parser: argparse.ArgumentParser) -> None:
     """The options that ``errant_compare`` has for what counts as equal and what is shown."""
     add = parser.add_argument
-    add("-b", "--beta", type=float, default=0.5, metavar="B", help="of F (default: 0.5)")
+    add("-b", "--beta", type=number, default=0.5, metavar="B", help="of F (default: 0.5)")
     add("-v", "--verbose", action="store_true", help="print the edits of every sentence")
     kind = parser.add_mutually_exclusive_group()
     for option, what in {
@@ -203,6 +229,7 @@ def _add_m2_to_m2(tools: Commands[argparse.ArgumentParser]) -> None:
 
 def _add_compare(tools: Commands[argparse.ArgumentParser]) -> None:
     parser = command(tools, "compare", _run("errant_compare"), "Compare two M2 files.")
+    parser.allow_abbrev = True  # as argparse does in the original
     add = parser.add_argument
     add("-hyp", required=True, metavar="FILE", help="the system's edits, M2")
     add("-ref", required=True, metavar="FILE", help="the reference edits, M2")
@@ -210,16 +237,48 @@ def _add_compare(tools: Commands[argparse.ArgumentParser]) -> None:
     _add_json(parser)
 
 
+def _add_agreement(tools: Commands[argparse.ArgumentParser]) -> None:
+    parser = command(
+        tools,
+        "agreement",
+        _run("errant", "agreement_main"),
+        "How far two annotations of the same corrections agree.",
+    )
+    add = parser.add_argument
+    add("first", metavar="FIRST", help="an M2 file")
+    add("second", metavar="SECOND", help="the same sentences and corrections, annotated otherwise")
+    add(
+        "--top",
+        type=natural,
+        default=20,
+        metavar="N",
+        help="show the N most frequent differences of type (default: 20)",
+    )
+    _add_json(parser)
+
+
 def _add_gleu(metrics: Commands[argparse.ArgumentParser]) -> None:
     parser = command(metrics, "gleu", _run("gleu"), "GLEU (Napoles et al. 2015, 2016).")
     add = parser.add_argument
     add("hypotheses", nargs="*", metavar="HYP", help=_HYP)
-    add("-r", "--references", nargs="+", required=True, metavar="FILE", help="corrected sentences")
-    add("-s", "--source", required=True, metavar="FILE", help="the original sentences")
+    add(
+        "-r",
+        "--references",
+        "--ref",
+        nargs="+",
+        required=True,
+        metavar="FILE",
+        help="corrected sentences, one file a set",
+    )
+    add("-s", "--source", "--src", required=True, metavar="FILE", help="the original sentences")
     add("--hyp", nargs="+", default=[], metavar="FILE", help="the same as HYP")
     add("-n", type=positive, default=4, metavar="N", help="longest n-gram (default: 4)")
     add("--iter", type=positive, default=500, metavar="N", help="samplings (default: 500)")
-    add("--sent", action="store_true", help="the score of every sentence")
+    add(
+        "--sent",
+        action="store_true",
+        help="the score of every sentence (one reference: all only with --json)",
+    )
     add(
         "--sampling",
         choices=("python2", "python3"),
@@ -263,7 +322,9 @@ def _add_rouge(metrics: Commands[argparse.ArgumentParser]) -> None:
     add("hypothesis", metavar="HYP", help="summaries, one a line")
     add("references", nargs="+", metavar="REF", help="references, one file a set; the best counts")
     add("--no-stemmer", action="store_true", help="do not stem (default: Porter stemmer)")
+    add("--separator", metavar="TEXT", help="stands between a summary's sentences (rougeLsum)")
     add("--samples", type=natural, default=0, metavar="N", help="resamples for an interval")
+    add("--seed", type=natural, default=0, metavar="N", help="random seed (default: 0)")
     _add_json(parser)
 
 
@@ -280,7 +341,11 @@ def _add_sari(metrics: Commands[argparse.ArgumentParser]) -> None:
         help="tokenization (default: 13a)",
     )
     add("--no-lowercase", action="store_true", help="keep case")
-    add("--legacy", action="store_true", help="as the first releases: source not tokenized, case")
+    add(
+        "--legacy",
+        action="store_true",
+        help="as the first releases: source not tokenized, case kept",
+    )
     add("--precision-for-deletion", action="store_true", help="deletion by precision, not F1")
     add("--paper-version", action="store_true", help="average P and R before F, as in the paper")
     _add_json(parser)

@@ -336,12 +336,14 @@ _EXTRAS = {
     "errant": "eval",
     "sacrebleu": "eval",
     "rouge_score": "eval",
+    "jinja2": "eval",
+    "matplotlib": "eval",
     "pyarrow": "batch",
     "ray": "batch",
     "zstandard": "batch",
     "ctranslate2": "peers",
     "transformers": "peers",
-    "sacremoses": "peers",
+    "sacremoses": "eval",
     "fairseq": "fairseq",
 }
 

@@ -120,6 +120,7 @@ def document(name: str, correction: Correction, line: int = 1) -> dict[str, Any]
     return {
         "version": SCHEMA_VERSION,
         "file": label(name),
+        "line": line,
         "text": correction.original,
         "corrected": correction.text,
         "edits": [
@@ -135,6 +136,18 @@ def document(name: str, correction: Correction, line: int = 1) -> dict[str, Any]
                 "message": edit.message,
             }
             for edit in correction.edits
+        ],
+        "sentences": [
+            {
+                "start": sentence.start,
+                "end": sentence.end,
+                "passes": sentence.trace.passes if sentence.trace else 0,
+                "tokens": sum(step.emitted for step in sentence.trace.steps)
+                if sentence.trace
+                else 0,
+                "milliseconds": round(sentence.seconds * 1000, 3),
+            }
+            for sentence in correction.sentences
         ],
         "warnings": list(correction.warnings),
     }

@@ -1,0 +1,264 @@
+"""GLEU, the fluency metric of JFLEG, with the numbers of its authors' script.
+
+Napoles, Sakaguchi, Post and Tetreault 2015, "Ground Truth for Grammatical Error Correction
+Metrics", and their 2016 revision "GLEU Without Tuning", whose formula this is. An n-gram of the
+output counts for it where the reference has it too, and against it where only the source has it.
+
+With several references every iteration draws one of them for each sentence, seeded with 101 times
+the iteration's number. The script ran under Python 2 until 2019 and under Python 3 since, and the
+two draw different references from the same seed: scores differ by up to 0.0009. Published numbers
+say which by their year; ``sampling`` chooses.
+"""
+
+from __future__ import annotations
+
+import argparse
+import math
+import random
+import sys
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from statistics import NormalDist
+
+import numpy as np
+from numpy.typing import NDArray
+
+from gec.errors import ConfigError, InputError
+from gec.eval.score import ReferenceExit, check_parallel, read_lines, show, signature, warn
+
+Counts = NDArray[np.int64]  # [..., 2 + 2 * order]: words out, words in the reference, then for each
+# order the n-grams that count (those for less those against, at least 0) and the n-grams there are
+Words = Sequence[str]
+
+_MEAN_OVER = 4  # the script divides the sum of logarithms by 4, whatever the order
+_ONE_REFERENCE = "There is one reference. NOTE: GLEU is not computing the confidence interval."
+
+
+@dataclass(frozen=True, slots=True)
+class Estimate:
+    """A mean over samplings (or over references), its population standard deviation, and the
+    normal 95 % interval; None where the deviation is 0."""
+
+    mean: float
+    std: float
+    interval: tuple[float, float] | None
+
+    def __str__(self) -> str:
+        low, high = self.interval or (math.nan, math.nan)
+        return str([f"{self.mean:f}", f"{self.std:f}", f"({low:.3f},{high:.3f})"])
+
+
+@dataclass(frozen=True, slots=True)
+class GleuScore:
+    """One estimate of the corpus, or one of every sentence; all from 0 to 1.
+
+    Printed as the script does, which with one reference shows the first mean only.
+    """
+
+    estimates: tuple[Estimate, ...]
+    references: int
+    signature: str
+
+    def __str__(self) -> str:
+        if self.references == 1:
+            return f"{_ONE_REFERENCE}\n{self.estimates[0].mean:f}"
+        return f"[{', '.join(map(str, self.estimates))}]"
+
+
+def gleu(
+    sources: Sequence[str],
+    hypotheses: Sequence[str],
+    references: Sequence[Sequence[str]],
+    *,
+    order: int = 4,
+    iterations: int = 500,
+    sampling: str = "python2",
+) -> GleuScore:
+    """Score a corpus of tokenized sentences.
+
+    Words are what blanks separate, no-break and other Unicode blanks among them, as under Python 3;
+    Python 2 read bytes and knew the ASCII blanks only.
+
+    Args:
+        sources: the original sentences.
+        hypotheses: the corrected ones; where they end early only these are scored.
+        references: [set][sentence].
+        order: longest n-gram.
+        iterations: how often a reference is drawn for every sentence.
+        sampling: whose random numbers draw them, ``python2`` or ``python3``.
+
+    Raises:
+        InputError: no sentence, or references that do not belong to the sources.
+        ReferenceExit: more hypotheses than sources.
+        ConfigError: an order, a number of iterations or a sampling that does not exist.
+    """
+    if iterations < 1:
+        raise ConfigError(f"iterations must be at least 1, not {iterations}")
+    if sampling not in _DRAW:
+        raise ConfigError(f"sampling must be one of {', '.join(_DRAW)}, not {sampling!r}")
+    counts = count(sources, hypotheses, references, order)
+    settings: dict[str, object] = {"references": len(references), "n": order}
+    if len(references) == 1:
+        scores = [_score(counts[:, 0].sum(axis=0))]
+    else:
+        settings |= {"iterations": iterations, "sampling": sampling}
+        sentences = np.arange(len(counts))
+        scores = [
+            _score(counts[sentences, chosen].sum(axis=0))
+            for chosen in draws(len(references), len(counts), iterations, sampling)
+        ]
+    return GleuScore((_estimate(scores),), len(references), signature("gleu", **settings))
+
+
+def sentence_gleu(
+    sources: Sequence[str],
+    hypotheses: Sequence[str],
+    references: Sequence[Sequence[str]],
+    *,
+    order: int = 4,
+) -> GleuScore:
+    """Score every sentence by itself against each reference; a count of 0 is taken as 1.
+
+    Arguments and errors as for :func:`gleu`.
+    """
+    counts = np.maximum(count(sources, hypotheses, references, order), 1)
+    estimates = tuple(_estimate([_score(row) for row in rows]) for rows in counts)
+    made = signature("gleu", references=len(references), n=order, level="sentence")
+    return GleuScore(estimates, len(references), made)
+
+
+def count(
+    sources: Sequence[str],
+    hypotheses: Sequence[str],
+    references: Sequence[Sequence[str]],
+    order: int = 4,
+) -> Counts:
+    """Return every hypothesis's counts against each of its references, [sentences, sets, ...].
+
+    Raises:
+        InputError, ReferenceExit, ConfigError: as for :func:`gleu`.
+    """
+    if order < 1:
+        raise ConfigError(f"order must be at least 1, not {order}")
+    if not references:
+        raise InputError("GLEU needs at least one reference")
+    check_parallel(
+        {"sources": sources} | {f"reference {i}": lines for i, lines in enumerate(references)}
+    )
+    if len(hypotheses) > len(sources):
+        raise ReferenceExit(
+            f"there are {len(hypotheses)} hypotheses for {len(sources)} source sentences"
+        )
+    if not hypotheses:
+        raise InputError("no sentence to score: the hypothesis is empty")
+    rows = zip(sources, hypotheses, *references, strict=False)
+    return np.array([_count_sentence(*(line.split() for line in row), order=order) for row in rows])
+
+
+def _count_sentence(source: Words, hypothesis: Words, *references: Words, order: int) -> Counts:
+    rows = [[len(hypothesis), len(reference)] for reference in references]
+    for n in range(1, order + 1):
+        there, before = _ngrams(hypothesis, n), _ngrams(source, n)
+        for row, reference in zip(rows, references, strict=True):
+            row.append(max(0, _balance(there, before, _ngrams(reference, n))))
+            row.append(max(0, len(hypothesis) + 1 - n))
+    return np.array(rows, dtype=np.int64)
+
+
+def _ngrams(words: Words, n: int) -> Counter[tuple[str, ...]]:
+    return Counter(zip(*(words[i:] for i in range(n)), strict=False))
+
+
+def _balance(
+    there: Counter[tuple[str, ...]],
+    before: Counter[tuple[str, ...]],
+    wanted: Counter[tuple[str, ...]],
+) -> int:
+    """Return the n-grams shared with the reference less those shared with the source alone."""
+    balance = 0
+    for ngram, times in there.items():
+        if ngram in wanted:
+            balance += min(times, wanted[ngram])
+        elif ngram in before:
+            balance -= min(times, before[ngram])
+    return balance
+
+
+def _score(counts: Counts) -> float:
+    """Return GLEU of counts [2 + 2 * order]; 0 where any of them is."""
+    length, wanted, *ngrams = counts.tolist()
+    if not all((length, wanted, *ngrams)):
+        return 0.0
+    logs = [math.log(good / all_) for good, all_ in zip(ngrams[::2], ngrams[1::2], strict=True)]
+    return math.exp(min(0.0, 1 - wanted / length) + sum(logs) / _MEAN_OVER)
+
+
+def _estimate(scores: Sequence[float]) -> Estimate:
+    mean, std = float(np.mean(scores)), float(np.std(scores))
+    if std == 0:
+        return Estimate(mean, std, None)
+    normal = NormalDist(mean, std)
+    return Estimate(mean, std, (normal.inv_cdf(0.025), normal.inv_cdf(0.975)))
+
+
+def draws(references: int, sentences: int, iterations: int, sampling: str) -> Iterator[list[int]]:
+    """Yield for every iteration the index of each sentence's reference.
+
+    Both Pythons seed the same Mersenne Twister alike from a whole number; they differ in how
+    ``randint`` makes a number below n of its output.
+    """
+    draw = _DRAW[sampling]
+    for iteration in range(iterations):
+        rng = random.Random(iteration * 101)
+        yield [draw(rng, references) for _ in range(sentences)]
+
+
+def _draw_python2(rng: random.Random, n: int) -> int:
+    """The top 53 of 64 random bits, scaled."""
+    return int(rng.random() * n)
+
+
+def _draw_python3(rng: random.Random, n: int) -> int:
+    """As many random bits as n has, again until they are below n."""
+    bits = n.bit_length()
+    while (value := rng.getrandbits(bits)) >= n:
+        pass
+    return value
+
+
+_DRAW: dict[str, Callable[[random.Random, int], int]] = {
+    "python2": _draw_python2,
+    "python3": _draw_python3,
+}
+
+
+def main(args: argparse.Namespace) -> int:
+    """``gec score gleu``"""
+    names = [*args.hypotheses, *args.hyp]
+    if not names:
+        raise ConfigError("no hypothesis: name one before -r, or after --hyp")
+    sources = read_lines(args.source)
+    references = [read_lines(name) for name in args.references]
+    check_parallel({args.source: sources} | dict(zip(args.references, references, strict=True)))
+    for name in names:
+        hypotheses = read_lines(name)
+        print(name, file=sys.stderr if args.json else sys.stdout)
+        if 0 < len(hypotheses) < len(sources):
+            warn(
+                f"{name} has {len(hypotheses)} lines, {args.source} has {len(sources)}: "
+                f"only the first {len(hypotheses)} sentences are scored"
+            )
+        if args.sent:
+            score = sentence_gleu(sources, hypotheses, references, order=args.n)
+        else:
+            score = gleu(
+                sources,
+                hypotheses,
+                references,
+                order=args.n,
+                iterations=args.iter,
+                sampling=args.sampling,
+            )
+        show(score, as_json=args.json)
+    return 0

@@ -1,0 +1,63 @@
+"""Plots as SVG text, for pages that load nothing from outside."""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+
+def precision_recall(curves: Mapping[str, Sequence[tuple[float, float]]]) -> str:
+    """Return precision over recall, one line a system; points are (recall, precision)."""
+    figure, axes = _figure(1)
+    for name, points in curves.items():
+        recall, precision = zip(*points, strict=True)
+        axes[0].plot(recall, precision, marker="o", markersize=3, label=name)
+    axes[0].set(xlabel="recall", ylabel="precision", ylim=(0, 1), xlim=(0, None))
+    axes[0].legend(frameon=False)
+    return _svg(figure)
+
+
+def speed_by_edit_ratio(points: Mapping[str, Sequence[tuple[float, float, float]]]) -> str:
+    """Return tokens a pass and ms a token over the edit ratio, a point a sentence, bin medians."""
+    figure, axes = _figure(2)
+    for number, (name, rows) in enumerate(points.items()):
+        if not rows:
+            continue
+        values = np.array(rows)
+        bins = np.minimum((values[:, 0] * 20).astype(int), 12)  # steps of 5 %, the rest together
+        used = [b for b in range(13) if (bins == b).sum() >= 3]
+        for axis, column in zip(axes, (1, 2), strict=True):
+            colour = f"C{number}"
+            axis.scatter(values[:, 0], values[:, column], s=4, alpha=0.25, color=colour)
+            medians = [np.median(values[bins == b, column]) for b in used]
+            middles = [np.median(values[bins == b, 0]) for b in used]
+            axis.plot(middles, medians, marker="o", color=colour, label=f"{name}, median")
+    for axis, label in zip(axes, ("tokens a pass", "ms a token"), strict=True):
+        axis.set(xlabel="edit ratio", ylabel=label, ylim=(0, None))
+        axis.legend(frameon=False)
+    return _svg(figure)
+
+
+def _figure(columns: int) -> tuple[Any, Any]:
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(5 * columns, 3.6), layout="constrained")
+    axes = figure.subplots(1, columns, squeeze=False)[0]
+    for axis in axes:
+        axis.spines[["top", "right"]].set_visible(False)
+        axis.grid(alpha=0.2)
+    return figure, axes
+
+
+def _svg(figure: Any) -> str:
+    """Return an ``<svg>`` element; the same figure gives the same text."""
+    import matplotlib
+
+    stream = io.StringIO()
+    with matplotlib.rc_context({"svg.fonttype": "none", "svg.hashsalt": "gec"}):
+        figure.savefig(stream, format="svg", metadata={"Date": None})
+    text = stream.getvalue()
+    return text[text.index("<svg") :]

@@ -1,0 +1,382 @@
+"""``gec report``: one self-contained HTML page about a system, or two, on a test set.
+
+Edits are ERRANT's on the system's side and the gold file's on the other; a sentence counts against
+the gold annotator that the scorer chose. The precision-recall curve and the speed plots need what
+``gec correct --tokenized --format jsonl`` writes.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from gec import __version__
+from gec.errors import ConfigError, DataError, InputError
+from gec.eval import plots, significance
+from gec.eval.errant import Annotator
+from gec.eval.errant_compare import Annotation, Block, Counts, ErrantScore, compare, read_blocks
+from gec.eval.m2 import M2Score, read_gold, score_m2
+from gec.eval.pipeline import load_pipeline
+from gec.eval.score import check_parallel, read_lines
+from gec.eval.significance import Comparison, Interval
+
+THRESHOLDS = 20
+"""Points of the precision-recall curve at most."""
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """What a system did with one line: its output, and what it said about it (JSONL only)."""
+
+    text: str
+    edits: tuple[Mapping[str, Any], ...] = ()
+    passes: int = 0
+    tokens: int = 0
+    milliseconds: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class System:
+    """A system's name and lines; ``detailed``: they came with confidences and times."""
+
+    name: str
+    lines: tuple[Line, ...]
+    detailed: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Point:
+    """Scores when edits below a confidence are left out."""
+
+    threshold: float
+    precision: float
+    recall: float
+    f: float
+
+
+@dataclass(frozen=True, slots=True)
+class Result:
+    """A system's scores on the test set, with intervals from resampled sentences."""
+
+    system: System
+    m2: M2Score
+    m2_interval: tuple[Interval, Interval, Interval]
+    errant: ErrantScore
+    errant_interval: tuple[Interval, Interval, Interval]
+    blocks: tuple[Block, ...]
+    curve: tuple[Point, ...]
+
+
+def read_system(path: str, sources: Sequence[str], name: str | None = None) -> System:
+    """Read a system's output: tokenized lines, or the JSON Lines of ``gec correct``.
+
+    In JSON Lines an object stands for a line that is not blank; other lines stay as they are.
+
+    Raises:
+        InputError: not as many lines as sources.
+        DataError: a line is not the JSON that ``gec correct`` writes for this source.
+    """
+    label = name or Path(path).name
+    rows = read_lines(path)
+    if not rows or not rows[0].startswith("{"):
+        check_parallel({"the gold file": sources, path: rows})
+        return System(label, tuple(Line(row) for row in rows), detailed=False)
+    found: dict[int, Line] = {}
+    for number, row in enumerate(rows, 1):
+        try:
+            place, line = _parse(json.loads(row), number, sources)
+        except (ValueError, KeyError, TypeError, IndexError) as error:
+            raise DataError(
+                f"{path}:{number}: not what gec correct --tokenized --format jsonl writes for the "
+                f"gold file's sentences ({type(error).__name__}: {error})"
+            ) from None
+        found[place] = line
+    lines = (found.get(place, Line(source)) for place, source in enumerate(sources))
+    return System(label, tuple(lines), detailed=True)
+
+
+def _parse(row: Any, number: int, sources: Sequence[str]) -> tuple[int, Line]:
+    place = int(row["line"]) - 1
+    if row["text"].split() != sources[place].split():
+        raise ValueError(f"its text is not sentence {place + 1}")
+    parts = row["sentences"]
+    return place, Line(
+        text=row["corrected"],
+        edits=tuple({**edit, "text": row["text"]} for edit in row["edits"]),
+        passes=sum(part["passes"] for part in parts),
+        tokens=sum(part["tokens"] for part in parts),
+        milliseconds=sum(part["milliseconds"] for part in parts),
+    )
+
+
+def evaluate(
+    system: System,
+    gold: str,
+    blocks: Sequence[Block],
+    annotator: Annotator,
+    *,
+    beta: float = 0.5,
+    samples: int = 1000,
+    seed: int = 0,
+) -> Result:
+    """Score one system; ``gold`` is the M2 file that ``blocks`` were read from."""
+    texts = [line.text for line in system.lines]
+    m2 = score_m2(texts, read_gold(gold), beta=beta)
+    m2_counts = [
+        (len(s.matched), len(s.proposed) - len(s.matched), len(s.gold) - len(s.matched))
+        for s in m2.per_sentence
+    ]
+    annotated = _annotate(annotator, blocks, texts)
+    errant = compare(annotated, blocks, beta=beta, how=annotator.settings)
+    return Result(
+        system=system,
+        m2=m2,
+        m2_interval=_bootstrap(m2_counts, beta, samples, seed),
+        errant=errant,
+        errant_interval=_bootstrap(errant.sentences, beta, samples, seed),
+        blocks=tuple(annotated),
+        curve=tuple(_curve(system, annotator, blocks, beta)) if system.detailed else (),
+    )
+
+
+def _bootstrap(
+    counts: Sequence[Sequence[int]], beta: float, samples: int, seed: int
+) -> tuple[Interval, Interval, Interval]:
+    return significance.bootstrap(np.array(counts), beta=beta, samples=samples, seed=seed)
+
+
+def _annotate(annotator: Annotator, blocks: Sequence[Block], texts: Sequence[str]) -> list[Block]:
+    pairs = [(block.sentence, text) for block, text in zip(blocks, texts, strict=True)]
+    return [
+        Block(
+            block.sentence,
+            tuple(Annotation(e.start, e.end, e.type, e.correction, 0) for e in edits),
+        )
+        for block, edits in zip(blocks, annotator.annotate(pairs), strict=True)
+    ]
+
+
+def _curve(
+    system: System, annotator: Annotator, blocks: Sequence[Block], beta: float
+) -> Iterable[Point]:
+    confidences = sorted(edit["confidence"] for line in system.lines for edit in line.edits)
+    if not confidences:
+        return
+    shares = np.linspace(0, 1, THRESHOLDS)
+    for threshold in sorted(set(np.quantile(confidences, shares, method="lower").tolist())):
+        texts = [above(line, threshold) for line in system.lines]
+        score = compare(_annotate(annotator, blocks, texts), blocks, beta=beta)
+        yield Point(threshold, score.precision, score.recall, score.f)
+
+
+def above(line: Line, threshold: float) -> str:
+    """Return a line's output when its edits below ``threshold`` are left out."""
+    if all(edit["confidence"] >= threshold for edit in line.edits):
+        return line.text
+    text: str = line.edits[0]["text"]
+    for edit in sorted(line.edits, key=lambda edit: -edit["start"]):
+        if edit["confidence"] >= threshold:
+            text = text[: edit["start"]] + edit["replacement"] + text[edit["end"] :]
+    return text
+
+
+# ------------------------------------------------------------------------------- what is shown
+
+
+@dataclass(frozen=True, slots=True)
+class Piece:
+    """Part of a diff: ``kept``, or what was ``deleted`` and what ``inserted`` in its place."""
+
+    kept: str = ""
+    deleted: str = ""
+    inserted: str = ""
+    type: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Example:
+    """A sentence with its counts and diffs: one of each system, and the gold's."""
+
+    number: int
+    counts: tuple[Counts, ...]
+    diffs: tuple[tuple[Piece, ...], ...]
+    gold: tuple[Piece, ...]
+
+
+def diff(sentence: str, edits: Iterable[Annotation]) -> tuple[Piece, ...]:
+    """Return a sentence as the pieces that edits keep and change; overlapping ones are skipped."""
+    words = sentence.split()
+    pieces: list[Piece] = []
+    at = 0
+    for edit in sorted(edits, key=lambda edit: (edit.start, edit.end)):
+        if edit.type in ("noop", "UNK") or not at <= edit.start <= edit.end <= len(words):
+            continue
+        pieces.append(Piece(kept=" ".join(words[at : edit.start])))
+        correction = "" if edit.correction == "-NONE-" else edit.correction
+        pieces.append(
+            Piece(
+                deleted=" ".join(words[edit.start : edit.end]),
+                inserted=correction.partition("||")[0],
+                type=edit.type,
+            )
+        )
+        at = edit.end
+    pieces.append(Piece(kept=" ".join(words[at:])))
+    return tuple(piece for piece in pieces if piece != Piece())
+
+
+def _example(number: int, results: Sequence[Result], gold: Sequence[Block]) -> Example:
+    reference = gold[number]
+    coder = results[0].errant.chosen[number][1]
+    return Example(
+        number + 1,
+        tuple(result.errant.sentences[number] for result in results),
+        tuple(diff(reference.sentence, r.blocks[number].annotations) for r in results),
+        diff(reference.sentence, (a for a in reference.annotations if a.coder == coder)),
+    )
+
+
+def wins(result: Result) -> list[int]:
+    """Return the sentences corrected without a fault, most edits, then longest, first."""
+    return sorted(
+        (n for n, c in enumerate(result.errant.sentences) if c.tp and not c.fp and not c.fn),
+        key=lambda n: (-result.errant.sentences[n].tp, -len(result.blocks[n].sentence), n),
+    )
+
+
+def losses(result: Result) -> list[int]:
+    """Return the sentences with wrong edits, those with most, then the longest, first."""
+    return sorted(
+        (n for n, c in enumerate(result.errant.sentences) if c.fp),
+        key=lambda n: (
+            result.errant.sentences[n].tp - result.errant.sentences[n].fp,
+            -len(result.blocks[n].sentence),
+            n,
+        ),
+    )
+
+
+def differing(a: Result, b: Result) -> list[int]:
+    """Return the sentences that two systems correct differently, the most telling first."""
+    pairs = zip(a.blocks, b.blocks, strict=True)
+    numbers = [n for n, (x, y) in enumerate(pairs) if x.annotations != y.annotations]
+
+    def net(result: Result, n: int) -> int:
+        counts = result.errant.sentences[n]
+        return 2 * counts.tp - counts.fp
+
+    return sorted(numbers, key=lambda n: (-abs(net(b, n) - net(a, n)), n))
+
+
+def edit_ratio(block: Block) -> float:
+    """Return words in edits over words of the source, at most 1 (Sun et al. 2021, Figure 5)."""
+    words = len(block.sentence.split())
+    changed = sum(
+        max(edit.end - edit.start, len(edit.correction.split())) for edit in block.annotations
+    )
+    return min(1.0, changed / words) if words else 0.0
+
+
+def speed_by_ratio(result: Result) -> list[tuple[float, float, float]]:
+    """Return (edit ratio, output tokens a pass, ms a token) of every decoded sentence."""
+    return [
+        (edit_ratio(block), line.tokens / line.passes, line.milliseconds / line.tokens)
+        for block, line in zip(result.blocks, result.system.lines, strict=True)
+        if line.passes and line.tokens
+    ]
+
+
+def render(
+    results: Sequence[Result],
+    gold: Sequence[Block],
+    *,
+    title: str,
+    gold_name: str,
+    comparison: Comparison | None,
+    settings: Mapping[str, object],
+    examples: int = 10,
+) -> str:
+    """Return the page."""
+    from jinja2 import Environment, PackageLoader, StrictUndefined
+
+    environment = Environment(
+        loader=PackageLoader("gec.eval", "templates"), autoescape=True, undefined=StrictUndefined,
+        trim_blocks=True, lstrip_blocks=True,
+    )  # fmt: skip
+    chosen = {
+        "wins": [[_example(n, [r], gold) for n in wins(r)[:examples]] for r in results],
+        "losses": [[_example(n, [r], gold) for n in losses(r)[:examples]] for r in results],
+        "differing": [
+            _example(n, [a, b], gold)
+            for a, b in pairwise(results)
+            for n in differing(a, b)[:examples]
+        ],
+    }
+    curves = {r.system.name: [(p.recall, p.precision) for p in r.curve] for r in results if r.curve}
+    speeds = {r.system.name: speed_by_ratio(r) for r in results if r.system.detailed}
+    return environment.get_template("report.html").render(
+        title=title,
+        gold_name=gold_name,
+        sentences=len(gold),
+        words_total=sum(len(block.sentence.split()) for block in gold),
+        results=results,
+        types=sorted({kind for r in results for kind in r.errant.by_type}),
+        no_counts=Counts(),
+        comparison=comparison,
+        settings=settings,
+        curve_plot=plots.precision_recall(curves) if curves else "",
+        speed_plot=plots.speed_by_edit_ratio(speeds) if any(speeds.values()) else "",
+        version=__version__,
+        date=datetime.now(UTC).date().isoformat(),
+        **chosen,
+    )
+
+
+def main(args: argparse.Namespace) -> int:
+    """``gec report GOLD.m2 HYP [HYP2] --output PAGE.html``"""
+    if len(args.hypotheses) > 2:
+        raise ConfigError(f"a report compares at most 2 systems, not {len(args.hypotheses)}")
+    names = args.names.split(",") if args.names else [Path(name).name for name in args.hypotheses]
+    if len(names) != len(args.hypotheses):
+        raise ConfigError(f"{len(names)} names for {len(args.hypotheses)} systems")
+    if len(set(names)) < len(names):
+        names = [f"{name} ({number})" for number, name in enumerate(names, 1)]
+    gold = read_blocks(args.gold)
+    if not gold:
+        raise InputError(f"{args.gold} holds no sentence")
+    sources = [block.sentence for block in gold]
+    systems = [read_system(p, sources, n) for p, n in zip(args.hypotheses, names, strict=True)]
+    annotator = Annotator(load_pipeline(args.spacy_model))
+    options = {"beta": args.beta, "samples": args.samples, "seed": args.seed}
+    results = [evaluate(system, args.gold, gold, annotator, **options) for system in systems]
+    comparison = None
+    if len(results) == 2:
+        counts = (np.array(result.errant.sentences) for result in results)
+        comparison = significance.compare(*counts, **options)
+    page = render(
+        results,
+        gold,
+        title=args.title or Path(args.gold).name,
+        gold_name=Path(args.gold).name,
+        comparison=comparison,
+        settings=options | annotator.settings,
+        examples=args.examples,
+    )
+    try:
+        Path(args.output).write_text(page, encoding="utf-8")
+    except OSError as error:
+        raise InputError(f"{args.output}: cannot be written ({error.strerror})") from error
+    for result in results:
+        print(f"{result.system.name}: ERRANT F{args.beta:g} {result.errant_interval[2]}")
+        print(f"{result.system.name}: M2 F{args.beta:g} {result.m2_interval[2]}")
+    if comparison:
+        print(f"difference in ERRANT F: {comparison.difference}, p = {comparison.p:.4f}")
+    return 0

@@ -1,0 +1,208 @@
+"""The report: systems read, curve and examples chosen, and a page that loads nothing."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from gec.cli import main
+from gec.errors import DataError, InputError
+from gec.eval import report
+from gec.eval.errant_compare import Annotation, Block
+from gec.eval.report import Line, Piece, above, diff, edit_ratio, read_system
+
+File = Callable[..., str]
+
+SOURCES = ["He go to school .", "It is fine .", "I has two cat <here> .", "She see him ."]
+GOLD = """S He go to school .
+A 1 2|||R:VERB:SVA|||goes|||REQUIRED|||-NONE-|||0
+
+S It is fine .
+A -1 -1|||noop|||-NONE-|||REQUIRED|||-NONE-|||0
+
+S I has two cat <here> .
+A 1 2|||R:VERB:SVA|||have|||REQUIRED|||-NONE-|||0
+A 3 4|||R:NOUN:NUM|||cats|||REQUIRED|||-NONE-|||0
+
+S She see him .
+A 1 2|||R:VERB:SVA|||sees|||REQUIRED|||-NONE-|||0
+
+"""
+# (source, [(start, end, replacement, confidence)])
+OUTPUT: list[list[tuple[int, int, str, float]]] = [
+    [(3, 5, "goes", 0.9)],
+    [(3, 5, "was", 0.3)],
+    [(2, 5, "have", 0.8), (10, 13, "cats", 0.6)],
+    [],
+]
+
+
+def jsonl(rows: list[list[tuple[int, int, str, float]]] = OUTPUT) -> str:
+    lines = []
+    for number, (source, edits) in enumerate(zip(SOURCES, rows, strict=True), 1):
+        text = source
+        for start, end, new, _ in reversed(edits):
+            text = text[:start] + new + text[end:]
+        row = {
+            "line": number,
+            "text": source,
+            "corrected": text,
+            "edits": [
+                {"start": start, "end": end, "replacement": new, "confidence": confidence}
+                for start, end, new, confidence in edits
+            ],
+            "sentences": [{"passes": 1 + len(edits), "tokens": 6, "milliseconds": 2.0}],
+        }
+        lines.append(json.dumps(row) + "\n")
+    return "".join(lines)
+
+
+@pytest.fixture
+def page(file: File, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Callable[..., str]:
+    """Write the gold file and the systems, run ``gec report``, and return the page."""
+
+    def make(*systems: str, options: str = "") -> str:
+        gold = file(GOLD, "gold.m2")
+        names = [file(system, f"system{n}") for n, system in enumerate(systems)]
+        given = ["--samples", "50", "--spacy-model", "en_pipeline", *options.split()]
+        assert main(["report", gold, *names, "-o", "page.html", *given]) == 0
+        return (tmp_path / "page.html").read_text(encoding="utf-8")
+
+    return make
+
+
+def test_a_system_with_confidences(
+    page: Callable[..., str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    html = page(jsonl())
+    printed = capsys.readouterr().out
+    # 3 of 4 edits right, 3 of 4 found: P = R = F
+    assert "system0: ERRANT F0.5 0.7500 [" in printed
+    assert "system0: M2 F0.5 0.7500 [" in printed
+    for heading in ("Scores", "Precision and recall", "Speed and edit ratio", "Error types"):
+        assert heading in html
+    assert "m2|version:3.2|beta:0.5" in html
+    assert "spacy:en_pipeline" in html
+    assert '<del title="R:VERB:SVA">has</del>' in html
+    assert "&lt;here&gt;" in html
+    assert "<here>" not in html
+    assert html.count("<svg") == 2
+    for outside in ("http:", "https:", "<script", "<link", "@import"):
+        used = html.replace("http://www.w3.org/", "").replace("http://purl.org/", "")
+        used = used.replace("https://matplotlib.org/", "").replace(
+            "http://creativecommons.org/", ""
+        )
+        assert outside not in used, outside
+
+
+def test_two_systems(page: Callable[..., str], capsys: pytest.CaptureFixture[str]) -> None:
+    plain = "".join(f"{source}\n" for source in SOURCES)
+    html = page(plain, jsonl(), options="--names old,new --title Trial --seed 3")
+    assert "difference in ERRANT F: 0.7500" in capsys.readouterr().out
+    assert "<h1>Trial</h1>" in html
+    assert "Where the two differ" in html
+    assert "old: 0 right, 0 wrong, 2 missed; new: 2 right, 0 wrong, 0 missed" in html
+
+
+def test_the_curve_leaves_out_the_least_certain_first(file: File) -> None:
+    system = read_system(file(jsonl()), SOURCES)
+    line = system.lines[2]
+    assert [above(line, t) for t in (0.0, 0.6, 0.7, 0.9)] == [
+        "I have two cats <here> .",
+        "I have two cats <here> .",
+        "I have two cat <here> .",
+        "I has two cat <here> .",
+    ]
+    assert above(Line("as it is"), 0.5) == "as it is"
+
+
+def test_plain_lines_have_no_details(file: File) -> None:
+    system = read_system(file("\n".join(SOURCES)), SOURCES)
+    assert not system.detailed
+    assert [line.text for line in system.lines] == SOURCES
+
+
+def test_blank_lines_are_not_in_jsonl_and_stay(file: File) -> None:
+    rows = jsonl().splitlines(keepends=True)
+    system = read_system(file("".join([rows[0], *rows[2:]])), [SOURCES[0], "", *SOURCES[2:]])
+    assert [line.text for line in system.lines][:2] == ["He goes to school .", ""]
+
+
+@pytest.mark.parametrize(
+    ("content", "error", "message"),
+    [
+        ("one\ntwo\n", InputError, "has 2 lines, the gold file has 4"),
+        ("{broken\n", DataError, ":1: not what gec correct"),
+        (jsonl().replace("It is fine .", "It is bad ."), DataError, ":2: .* is not sentence 2"),
+        ('{"line": 9}\n', DataError, ":1: "),
+    ],
+)
+def test_systems_that_do_not_fit(
+    file: File, content: str, error: type[Exception], message: str
+) -> None:
+    with pytest.raises(error, match=message):
+        read_system(file(content), SOURCES)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["a", "b", "c"], "at most 2 systems"),
+        (["a", "--names", "x,y"], "2 names for 1 systems"),
+        (["missing"], "missing: no such file"),
+    ],
+)
+def test_usage(
+    file: File, capsys: pytest.CaptureFixture[str], arguments: list[str], message: str
+) -> None:
+    gold = file(GOLD, "gold.m2")
+    assert main(["report", gold, *arguments, "-o", "page.html"]) == 2
+    assert message in capsys.readouterr().err
+
+
+def test_diff() -> None:
+    edits = [
+        Annotation(1, 2, "R:VERB:SVA", "goes", 0),
+        Annotation(1, 3, "R:OTHER", "went off", 0),  # overlaps the one before
+        Annotation(3, 3, "M:DET", "the", 0),
+        Annotation(4, 5, "U:PUNCT", "-NONE-", 0),
+        Annotation(9, 9, "M:DET", "a", 0),  # outside
+        Annotation(-1, -1, "noop", "-NONE-", 0),
+    ]
+    assert diff("He go to school .", edits) == (
+        Piece(kept="He"),
+        Piece(deleted="go", inserted="goes", type="R:VERB:SVA"),
+        Piece(kept="to"),
+        Piece(inserted="the", type="M:DET"),
+        Piece(kept="school"),
+        Piece(deleted=".", type="U:PUNCT"),
+    )
+
+
+@pytest.mark.parametrize(
+    ("edits", "ratio"),
+    [([], 0.0), ([(1, 2, "goes")], 0.2), ([(1, 1, "a b")], 0.4), ([(0, 5, "a b c d e f g")], 1.0)],
+)
+def test_edit_ratio(edits: list[tuple[int, int, str]], ratio: float) -> None:
+    annotations = tuple(Annotation(start, end, "R:OTHER", new, 0) for start, end, new in edits)
+    assert edit_ratio(Block("He go to school .", annotations)) == pytest.approx(ratio)
+
+
+def test_what_counts_as_a_win_and_a_loss(file: File) -> None:
+    gold = file(GOLD, "gold.m2")
+    blocks = report.read_blocks(gold)
+    annotator = report.Annotator(report.load_pipeline("en_pipeline"))
+    system = read_system(file(jsonl()), SOURCES)
+    result = report.evaluate(system, gold, blocks, annotator, samples=10)
+    assert report.wins(result) == [2, 0]  # two edits right before one
+    assert report.losses(result) == [1]
+    assert [(p.threshold, p.precision, p.recall) for p in result.curve] == [
+        (0.3, 0.75, 0.75),
+        (0.6, 1.0, 0.75),
+        (0.8, 1.0, 0.5),
+        (0.9, 1.0, 0.25),
+    ]
+    assert len(report.speed_by_ratio(result)) == 4

@@ -57,7 +57,7 @@ def _plain(value: object) -> str:
 def show(score: Score, *, as_json: bool = False) -> None:
     """Print a score on standard output; its signature goes to standard error, or into the JSON."""
     if as_json:
-        print(json.dumps(dataclasses.asdict(score), ensure_ascii=False, indent=1))  # type: ignore[call-overload]
+        print(json.dumps(dataclasses.asdict(score), ensure_ascii=False, indent=1))
     else:
         print(score)
         print(score.signature, file=sys.stderr)

@@ -196,6 +196,7 @@ def test_json_document() -> None:
     assert document == {
         "version": 1,
         "file": "stdin",
+        "line": 1,
         "text": "é\r\nI go.\n",
         "corrected": "é\r\nI goes.\n",
         "edits": [
@@ -210,6 +211,10 @@ def test_json_document() -> None:
                 "confidence": 0.75,
                 "message": "Use 'goes'",
             }
+        ],
+        "sentences": [
+            {"start": 0, "end": 1, "passes": 1, "tokens": 2, "milliseconds": 12.5},
+            {"start": 3, "end": 8, "passes": 1, "tokens": 2, "milliseconds": 12.5},
         ],
         "warnings": [],
     }

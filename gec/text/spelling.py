@@ -10,6 +10,7 @@ import gzip
 import math
 import re
 import string
+import zlib
 from collections import defaultdict
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
@@ -155,7 +156,7 @@ class Speller:
 def _rows(path: Path, columns: int) -> list[list[str]]:
     try:
         lines = gzip.decompress(path.read_bytes()).decode("utf-8").splitlines()
-    except (OSError, EOFError, UnicodeDecodeError, gzip.zlib.error) as error:
+    except (OSError, EOFError, UnicodeDecodeError, zlib.error) as error:
         raise ModelError(f"cannot read {path}: {error}") from error
     rows = [line.split("\t") for line in lines]
     for number, row in enumerate(rows, 1):

@@ -1,0 +1,52 @@
+"""``gec score m2``."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Iterable, Iterator
+
+from gec.errors import DataError, InputError
+from gec.eval.m2 import verbose
+from gec.eval.m2.reading import read_gold, read_hypotheses
+from gec.eval.m2.scoring import Decision, Settings, check_lengths, decide, summarize
+from gec.eval.score import ReferenceExit, show, warn
+
+
+def main(args: argparse.Namespace) -> int:
+    """``gec score m2 HYP GOLD``; exit status 0.
+
+    Raises:
+        ReferenceExit: input that cannot be read or is malformed; m2scorer ends with status 1.
+    """
+    settings = Settings(
+        args.version, args.max_unchanged_words, args.beta, args.ignore_whitespace_casing
+    )
+    try:
+        hypotheses = read_hypotheses(args.hypothesis)
+        gold = read_gold(args.gold)
+        check_lengths(hypotheses, gold, names=(args.hypothesis, args.gold))
+    except (InputError, DataError) as error:
+        raise ReferenceExit(str(error)) from error
+    if not gold:
+        warn(f"{args.hypothesis} and {args.gold} are empty: nothing was scored")
+    decisions = decide(hypotheses, gold, settings)
+    score = summarize(_printed(decisions, args), settings)
+    if args.verbose:
+        _print(verbose.total_lines(score))
+    show(score, as_json=args.json)
+    return 0
+
+
+def _printed(decisions: Iterable[Decision], args: argparse.Namespace) -> Iterator[Decision]:
+    """The same decisions, each printed as it passes if that is wanted."""
+    for number, decision in enumerate(decisions, start=1):
+        if args.very_verbose:
+            _print(verbose.lattice_lines(decision))
+        if args.verbose:
+            _print(verbose.sentence_lines(decision, number, args.beta))
+        yield decision
+
+
+def _print(lines: Iterable[str]) -> None:
+    for line in lines:
+        print(line)

@@ -21,8 +21,16 @@ import numpy as np
 from gec import __version__
 from gec.errors import ConfigError, DataError, InputError
 from gec.eval import plots, significance
-from gec.eval.errant import Annotator
-from gec.eval.errant_compare import Annotation, Block, Counts, ErrantScore, compare, read_blocks
+from gec.eval.errant import Annotator, reannotate
+from gec.eval.errant_compare import (
+    Annotation,
+    Block,
+    Counts,
+    ErrantScore,
+    compare,
+    parse_blocks,
+    read_blocks,
+)
 from gec.eval.m2 import M2Score, read_gold, score_m2
 from gec.eval.pipeline import load_pipeline
 from gec.eval.score import check_parallel, read_lines
@@ -71,6 +79,7 @@ class Result:
     m2_interval: tuple[Interval, Interval, Interval]
     errant: ErrantScore
     errant_interval: tuple[Interval, Interval, Interval]
+    by_type: Mapping[str, Counts]
     blocks: tuple[Block, ...]
     curve: tuple[Point, ...]
 
@@ -136,15 +145,26 @@ def evaluate(
     ]
     annotated = _annotate(annotator, blocks, texts)
     errant = compare(annotated, blocks, beta=beta, how=annotator.settings)
+    typed = compare(annotated, errant_types(blocks, annotator), beta=beta)
     return Result(
         system=system,
         m2=m2,
         m2_interval=_bootstrap(m2_counts, beta, samples, seed),
         errant=errant,
         errant_interval=_bootstrap(errant.sentences, beta, samples, seed),
+        by_type=typed.by_type,
         blocks=tuple(annotated),
         curve=tuple(_curve(system, annotator, blocks, beta)) if system.detailed else (),
     )
+
+
+def errant_types(blocks: Sequence[Block], annotator: Annotator) -> Sequence[Block]:
+    """Return gold blocks whose edits have ERRANT's types; other types are classified anew."""
+    types = {edit.type for block in blocks for edit in block.annotations}
+    if all(kind in ("noop", "UNK") or kind[:2] in ("M:", "R:", "U:") for kind in types):
+        return blocks
+    retyped = reannotate(blocks, annotator, gold=True, minimise=False)
+    return parse_blocks("".join(retyped), "the gold file")
 
 
 def _bootstrap(
@@ -328,7 +348,7 @@ def render(
         sentences=len(gold),
         words_total=sum(len(block.sentence.split()) for block in gold),
         results=results,
-        types=sorted({kind for r in results for kind in r.errant.by_type}),
+        types=sorted({kind for r in results for kind in r.by_type}),
         no_counts=Counts(),
         comparison=comparison,
         settings=settings,

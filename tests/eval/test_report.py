@@ -206,3 +206,13 @@ def test_what_counts_as_a_win_and_a_loss(file: File) -> None:
         (0.9, 1.0, 0.25),
     ]
     assert len(report.speed_by_ratio(result)) == 4
+
+
+def test_other_types_are_classified_anew(file: File) -> None:
+    annotator = report.Annotator(report.load_pipeline("en_pipeline"))
+    gold = report.read_blocks(file(GOLD.replace("R:VERB:SVA", "SVA").replace("R:NOUN:NUM", "Nn")))
+    typed = report.errant_types(gold, annotator)
+    assert [[edit.type for edit in block.annotations] for block in typed] == [
+        ["R:VERB:SVA"], ["noop"], ["R:VERB:SVA", "R:NOUN:NUM"], ["R:VERB:SVA"],
+    ]  # fmt: skip
+    assert report.errant_types(typed, annotator) is typed

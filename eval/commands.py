@@ -259,6 +259,7 @@ def _add_agreement(tools: Commands[argparse.ArgumentParser]) -> None:
 
 def _add_gleu(metrics: Commands[argparse.ArgumentParser]) -> None:
     parser = command(metrics, "gleu", _run("gleu"), "GLEU (Napoles et al. 2015, 2016).")
+    parser.usage = "%(prog)s HYP [HYP ...] -s FILE -r FILE [FILE ...] [OPTION ...]"
     add = parser.add_argument
     add("hypotheses", nargs="*", metavar="HYP", help=_HYP)
     add(
@@ -330,6 +331,7 @@ def _add_rouge(metrics: Commands[argparse.ArgumentParser]) -> None:
 
 def _add_sari(metrics: Commands[argparse.ArgumentParser]) -> None:
     parser = command(metrics, "sari", _run("sari"), "SARI (Xu et al. 2016), as EASSE.")
+    parser.usage = "%(prog)s HYP -s FILE -r FILE [FILE ...] [OPTION ...]"  # -r takes all after it
     add = parser.add_argument
     add("hypothesis", metavar="HYP", help="simplified sentences, one a line")
     add("-r", "--references", nargs="+", required=True, metavar="FILE", help="reference sets")

@@ -263,6 +263,7 @@ class Corrector:
                     target,
                     confidences=confidences,
                     spaced=True if tokenized else None,
+                    misspelt={sentence.words[p].text for p in self._respell(sentence)},
                 )
             results.append(
                 SentenceResult(

@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
 from gec import __version__
+from gec.messages import message
 
 if TYPE_CHECKING:
     from gec.corrector import Correction, SentenceResult
@@ -258,7 +259,8 @@ def to_sarif(results: Iterable[tuple[str, Correction]]) -> str:
         "rules": [
             {
                 "id": kind,
-                "shortDescription": {"text": f"Grammatical error of type {kind}"},
+                "shortDescription": {"text": message(kind).short},
+                "fullDescription": {"text": message(kind).explanation},
                 "defaultConfiguration": {"level": "warning"},
             }
             for kind in rules

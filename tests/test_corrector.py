@@ -17,6 +17,7 @@ from gec.corrector import WINDOW_OVERLAP, WINDOW_TOKENS, WINDOW_WORDS, Corrector
 from gec.errors import ConfigError
 from gec.text.edits import apply
 from gec.text.inflection import Inflections
+from gec.text.spelling import Speller
 from gec.text.subwords import Subwords
 
 Change = Callable[[list[str]], list[str]]
@@ -365,3 +366,57 @@ def test_info() -> None:
     assert info.items() >= {"bundle": "en", "strategy": "iad", "tolerance": 0.5}.items()
     assert int(info["threads"]) >= 1
     assert "tolerance" not in corrector(strategy="beam").info()
+
+
+# -------------------------------------------------------------------------- spelling
+
+
+def speller() -> Speller:
+    counts = {word: 100_000 for word in [*NOUNS, "she", "to", "the", "a", "lot", "goes", "likes"]}
+    return Speller(counts, {"alot": {"a lot": 3}})
+
+
+def test_misspelt_words_are_corrected_before_the_model() -> None:
+    model = swap("go", "goes")
+    text = "She go to teh schol alot . "
+    found = corrector(model, speller=speller()).correct(text)
+    assert found.text == "She goes to the school a lot . "
+    assert [(e.original, e.replacement, e.type) for e in found.edits] == [
+        ("go", "goes", "R:VERB:SVA"),
+        ("teh", "the", "R:SPELL"),
+        ("schol", "school", "R:SPELL"),
+        ("alot", "a lot", "R:ORTH"),
+    ]
+    assert [trace.passes for trace in found.trace] == [3]  # the draft is what the model was given
+    assert corrector(model).correct(text).text == "She goes to teh schol alot . "
+
+
+def test_the_spellers_doubt_is_in_the_confidence() -> None:
+    certain, doubtful = speller().suggest("schol")[0], speller().suggest("teh")[0]
+    edits = corrector(speller=speller()).correct("She likes teh schol.").edits
+    assert edits[0].confidence <= doubtful.confidence
+    assert edits[1].confidence <= certain.confidence
+    assert all(edit.confidence > 0 for edit in edits)
+    least = max(edit.confidence for edit in edits)
+    strict = corrector(speller=speller(), min_confidence=math.nextafter(least, 1.0))
+    assert strict.correct("She likes teh schol.").text == "She likes teh schol."
+
+
+def test_the_model_may_change_what_the_speller_wrote() -> None:
+    model = swap("school", "city")
+    [edit] = corrector(model, speller=speller()).correct("She goes to the schol.").edits
+    assert (edit.original, edit.replacement) == ("schol", "city")
+
+
+def test_spelling_leaves_protected_words_alone() -> None:
+    text = "She likes `teh` and http://x.org/schol and Schol."
+    found = corrector(speller=speller(), dictionary=["Schol"]).correct(text)
+    assert found.text == text
+
+
+def test_spelling_in_windows() -> None:
+    words = [random.Random(1).choice(NOUNS) for _ in range(150)]
+    words[0], words[56], words[100] = "schol", "freind", "alot"
+    found = corrector(speller=speller()).correct(" ".join(words) + " .").text.split()
+    expected = ["school", *words[1:56], "friend", *words[57:100], "a", "lot", *words[101:], "."]
+    assert found == expected

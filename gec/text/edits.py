@@ -6,11 +6,12 @@ placing: an edit replaces code points of the user's own text, and what no edit c
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import pairwise
 
+from gec.messages import describe
 from gec.text.words import Word, normalise
 
 
@@ -222,6 +223,7 @@ def to_edits(
     *,
     confidences: Sequence[float] | None = None,
     spaced: bool | None = None,
+    misspelt: Collection[str] = (),
 ) -> list[Edit]:
     """Return the edits on ``text`` that turn one sentence's ``words`` into ``target``.
 
@@ -230,6 +232,8 @@ def to_edits(
     so does what the alignment cannot tell apart from them. New words take blanks as English
     typography has them, or on all sides where the sentence is tokenized (``spaced``; None:
     look), and curly quotes and apostrophes where the sentence has no others. Line breaks stay.
+
+    One word for one of ``misspelt`` is R:SPELL, whatever the two look like.
 
     ``confidences`` has a probability for each target word and one for the end. An edit's is the
     least of its target words', a deletion's that of what follows. Raises ValueError where their
@@ -257,7 +261,10 @@ def to_edits(
         original = text[start:end]
         if original == replacement:
             continue
-        kind, message = classify(_source(source, edit), _target(target, edit))
+        old, new = _source(source, edit), _target(target, edit)
+        kind, message = classify(old, new)
+        if len(old) == len(new) == 1 and old[0] in misspelt:
+            kind, message = "R:SPELL", describe(old[0], new[0], "R:SPELL")
         confidence = min(
             confidences[edit.target_start : max(edit.target_end, edit.target_start + 1)]
         )
@@ -434,7 +441,7 @@ def classify(original: Sequence[str], replacement: Sequence[str]) -> tuple[str, 
         kind = "R:" + _replaced(old, new)
     else:
         kind = ("U:" if old else "M:") + _category(old or new)
-    return kind, _message(kind, list(original), list(replacement))
+    return kind, describe(_shown(original), _shown(replacement), kind)
 
 
 def _category(words: Sequence[str]) -> str:
@@ -519,47 +526,7 @@ def _inflected(old: str, new: str) -> str:
     return ""
 
 
-_NAMES = {
-    "ADJ:FORM": "comparative or superlative",
-    "ADV": "adverb",
-    "CONJ": "conjunction",
-    "DET": "article or determiner",
-    "MORPH": "word form",
-    "NOUN:INFL": "plural form",
-    "NOUN:POSS": "possessive",
-    "OTHER": "word",
-    "PART": "negation",
-    "PREP": "preposition",
-    "PRON": "pronoun",
-    "PUNCT": "punctuation mark",
-    "VERB:FORM": "verb form",
-    "VERB:INFL": "verb form",
-    "VERB:TENSE": "verb tense or auxiliary",
-    "WO": "word order",
-}
-_REASONS = {
-    "CONTR": "This is written with an apostrophe",
-    "NOUN:NUM": "Singular and plural are mixed up",
-    "ORTH": "Capital letters, hyphens or spaces are wrong",
-    "SPELL": "This looks like a spelling mistake",
-    "VERB:SVA": "The verb does not agree with its subject",
-}
-
-
-def _message(kind: str, original: list[str], replacement: list[str]) -> str:
-    operation, category = kind.split(":", 1)
-    old, new = map(_shown, (original, replacement))
-    name = _NAMES.get(category, "word")
-    if operation == "M":
-        return f"A missing {name}: add “{new}”."
-    if operation == "U":
-        return f"Not needed here: the {name} “{old}”."
-    if category == "DET" and {*original} | {*replacement} <= {"a", "an", "A", "An"}:
-        return f"“{new}” goes with the sound that follows, not “{old}”."
-    return f"{_REASONS.get(category, f'Wrong {name}')}: “{new}” instead of “{old}”."
-
-
-def _shown(words: list[str]) -> str:
+def _shown(words: Sequence[str]) -> str:
     return "".join(" " * blank + word for word, blank in zip(words, _blanks(words), strict=False))
 
 

@@ -1,0 +1,159 @@
+"""Write the table of docs/evaluation.md: every scorer beside its reference, on the same files.
+
+    python docs/scorers.py [DATA]
+
+The cases in tests/eval/data hold what the reference tools printed. sacrebleu and rouge-score are
+run here and now. DATA, the folder of the corpora, adds the rows for CoNLL-2013 and JFLEG.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import json
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from gec.cli import main
+
+HERE = Path(__file__).parent
+CASES = HERE.parent / "tests" / "eval" / "data"
+PAGE = HERE / "evaluation.md"
+BEGIN, END = "<!-- made by: python docs/scorers.py DATA -->", "<!-- end -->"
+
+Row = tuple[str, str, str, str, str]
+
+
+def gec(*arguments: str) -> tuple[int, str]:
+    """Run a command of ours; return its exit status and what it printed."""
+    out = io.TextIOWrapper(io.BytesIO(), encoding="utf-8", write_through=True)
+    with contextlib.redirect_stdout(out), contextlib.redirect_stderr(io.StringIO()):
+        status = main(list(arguments))
+    return status, out.buffer.getvalue().decode()  # type: ignore[attr-defined]
+
+
+def expected(tool: str, key: str = "cases") -> Any:
+    return json.loads((CASES / tool / "expected.json").read_text(encoding="utf-8"))[key]
+
+
+def equal(results: Iterator[bool]) -> str:
+    found = list(results)
+    return f"{sum(found)} of {len(found)} equal"
+
+
+def m2(version: str, ours: str) -> Iterator[bool]:
+    folder = CASES / "m2scorer_expected"
+    for case in expected("m2scorer_expected"):
+        wanted = case["expected"][version]
+        files = [str(folder / case[side]) for side in ("hyp", "gold")]
+        given = ["score", "m2", "--version", ours, *case["options"], *files]
+        yield gec(*given) == (wanted["exit"], wanted["stdout"])
+
+
+def errant() -> Iterator[bool]:
+    folder = CASES / "errant_expected"
+    for case in expected("errant_expected"):
+        files = ["-hyp", str(folder / case["hyp"]), "-ref", str(folder / case["ref"])]
+        wanted = (case["exit"], case.get("stdout", ""))
+        yield gec("errant", "compare", *files, *case["options"]) == wanted
+
+
+def gleu() -> Iterator[bool]:
+    with contextlib.chdir(CASES / "gleu_expected"):  # the script prints the names it is given
+        for case in expected("gleu_expected"):
+            files = ["-r", *case["refs"], "-s", case["src"], "--hyp", case["hyp"]]
+            given = ["score", "gleu", *files, *case["options"], "--sampling", "python3"]
+            yield gec(*given) == (case["exit"], case["stdout"])
+
+
+def sari() -> Iterator[bool]:
+    with tempfile.TemporaryDirectory() as name, contextlib.chdir(name):
+        for case in expected("sari_expected", "synthetic"):
+            texts = {"orig": case["orig"], "sys": case["sys"]}
+            texts |= {f"ref{n}": lines for n, lines in enumerate(case["refs"])}
+            for file, lines in texts.items():
+                Path(file).write_text("".join(line + "\n" for line in lines), encoding="utf-8")
+            references = [file for file in texts if file.startswith("ref")]
+            given = ["score", "sari", "sys", "-s", "orig", "-r", *references, "--json"]
+            for more, wanted in (([], "sari"), (["--paper-version"], "paper_version")):
+                value = json.loads(gec(*given, *more)[1])["value"]
+                yield abs(value - case[wanted]) < 1e-10
+
+
+def live() -> Iterator[Row]:
+    """BLEU, chrF and ROUGE of one small file, by the packages' own commands and by ours."""
+    folder = CASES / "gleu_expected" / "cases"
+    hyp, ref = str(folder / "basic2.hyp"), str(folder / "basic2.ref0")
+    for metric in ("bleu", "chrf"):
+        command = [sys.executable, "-m", "sacrebleu", ref, "-i", hyp, "-m", metric, "-b", "-w", "4"]
+        theirs = subprocess.run(command, capture_output=True, text=True, check=True).stdout.strip()
+        ours = json.loads(gec("score", metric, hyp, ref, "--json")[1])["value"]
+        shown = f"`gec score {metric} HYP REF`"
+        yield shown, "sacrebleu, run beside it", "basic2.hyp, basic2.ref0", theirs, f"{ours:.4f}"
+    from rouge_score.rouge_scorer import RougeScorer
+
+    scorer = RougeScorer(["rougeL"], use_stemmer=True)
+    sides = [Path(name).read_text(encoding="utf-8").splitlines() for name in (ref, hyp)]
+    scores = [scorer.score(r, h)["rougeL"].fmeasure for r, h in zip(*sides, strict=True)]
+    printed = gec("score", "rouge", hyp, ref)[1]
+    ours = next(line for line in printed.splitlines() if line.startswith("rougeL-F,"))
+    theirs = f"{sum(scores) / len(scores):f}"
+    shown = "`gec score rouge HYP REF`, rougeL F"
+    yield shown, "rouge-score, run beside it", "the same", theirs, ours.split(",")[1]
+
+
+def corpora(data: Path) -> Iterator[Row]:
+    gold = data / "english/dev/conll13/original.official-preprocessed.m2"
+    with tempfile.TemporaryDirectory() as name:
+        source = Path(name) / "source"
+        lines = gold.read_text(encoding="utf-8").splitlines(keepends=True)
+        source.write_text("".join(line[2:] for line in lines if line.startswith("S ")), "utf-8")
+        score = json.loads(gec("score", "m2", "--json", str(source), str(gold))[1])
+    ours = ", ".join(f"{name} {score[name]:g}" for name in ("precision", "recall"))
+    yield (
+        "`gec score m2 HYP GOLD.m2`", "m2scorer", "CoNLL-2013, the source unchanged",
+        "precision 1, recall 0, F 0, gold 3462", f"{ours}, F {score['f']:g}, gold {score['gold']}",
+    )  # fmt: skip
+    jfleg = data / "english/dev/jfleg"
+    references = [str(jfleg / f"dev.ref{n}") for n in range(4)]
+    given = ["-s", str(jfleg / "dev.src"), "-r", *references, "--hyp", str(jfleg / "dev.src")]
+    for sampling, wanted in (("python2", "0.382146"), ("python3", "0.381965")):
+        printed = gec("score", "gleu", *given, "--sampling", sampling)[1]
+        yield (
+            f"`gec score gleu --sampling {sampling}`", f"gleu.py, {sampling}",
+            "JFLEG dev, the source unchanged", wanted, printed.split("'")[1],
+        )  # fmt: skip
+
+
+def rows(data: Path | None) -> Iterator[Row]:
+    for name, ours in (("v3.2", "3.2"), ("master", "2016")):
+        command = f"`gec score m2 --version {ours}`"
+        cases = "268 cases: output and exit status"
+        yield command, f"m2scorer {name}, Python 2.7.18", cases, "268", equal(m2(name, ours))
+    cases = "55 cases: output and exit status"
+    yield "`gec errant compare`", "errant_compare 3.0.2", cases, "55", equal(errant())
+    cases = "20 cases: output and exit status"
+    yield "`gec score gleu`", "gleu.py of JFLEG, Python 3.11", cases, "20", equal(gleu())
+    yield "`gec score sari`", "EASSE", "5 cases in 2 modes, 10 digits", "10", equal(sari())
+    yield from live()
+    if data:
+        yield from corpora(data)
+
+
+def table(data: Path | None) -> str:
+    lines = ["| ours | reference | files | it gives | ours gives |", "|---|---|---|---|---|"]
+    lines += [f"| {' | '.join(row)} |" for row in rows(data)]
+    return "\n".join(lines)
+
+
+if __name__ == "__main__":
+    text = PAGE.read_text(encoding="utf-8")
+    before, _, rest = text.partition(BEGIN)
+    after = rest.partition(END)[2]
+    made = table(Path(sys.argv[1]) if sys.argv[1:] else None)
+    PAGE.write_text(f"{before}{BEGIN}\n\n{made}\n\n{END}{after}", encoding="utf-8")
+    print(made)

@@ -84,7 +84,7 @@ class _Reading:
     """The model's output for words ``start`` to ``end`` of a sentence.
 
     ``probabilities`` has the least of its tokens' for each word, and EOS's; ``edits`` count the
-    sentence's words, not the window's.
+    sentence's words, not the window's; ``respelt`` are the words that the speller replaced.
     """
 
     start: int
@@ -92,6 +92,7 @@ class _Reading:
     words: list[str]
     probabilities: list[float]
     edits: list[WordEdit]
+    respelt: frozenset[str]
 
 
 class Corrector:
@@ -316,6 +317,8 @@ class Corrector:
                     continue
                 if title and start == len(source) and words[first:last] == ["."]:
                     continue
+                if self._invents(source[start:stop], words[first:last], reading.respelt):
+                    continue
                 add(source[at:start], [1.0] * (start - at))
                 add(words[first:last], probabilities[first:last])
                 if first == last:
@@ -323,6 +326,20 @@ class Corrector:
                 at = stop
         add(source[at:], [1.0] * (len(source) - at))
         return target, [*confidences, carried]
+
+    def _invents(self, old: Sequence[str], new: Sequence[str], respelt: Collection[str]) -> bool:
+        """Whether an edit writes a word that no dictionary has, or replaces one: a name, a term.
+
+        A small model spells rare words badly; those that the speller left alone stay.
+        """
+        if self._speller is None:
+            return False
+        kept = {word.lower() for word in old} & {word.lower() for word in new}
+        return any(
+            word.isalpha() and word.lower() not in kept and not self._speller.knows(word)
+            for words in (new, [word for word in old if word not in respelt])
+            for word in words
+        )
 
     def _read(self, job: _Job, hypothesis: Hypothesis) -> _Reading:
         spans = self.subwords.decode_spans(hypothesis.tokens)
@@ -337,7 +354,10 @@ class Corrector:
                     probabilities[target] *= job.respelt[place][1]
             edits.append(replace(edit, source_start=job.start + start, source_end=job.start + end))
         end = job.start + len(job.words)
-        return _Reading(job.start, end, words, [*probabilities, math.exp(logprobs[-1])], edits)
+        respelt = frozenset(job.words[place].text for place in job.respelt)
+        return _Reading(
+            job.start, end, words, [*probabilities, math.exp(logprobs[-1])], edits, respelt
+        )
 
     def _trace(self, hypotheses: Sequence[Hypothesis]) -> Trace | None:
         if not hypotheses:

@@ -420,3 +420,22 @@ def test_spelling_in_windows() -> None:
     found = corrector(speller=speller()).correct(" ".join(words) + " .").text.split()
     expected = ["school", *words[1:56], "friend", *words[57:100], "a", "lot", *words[101:], "."]
     assert found == expected
+
+
+@pytest.mark.parametrize(
+    ("change", "corrected"),
+    [
+        (swap("Hilder", "Hilderll"), "She likes Hilder and the dog ."),  # no such word
+        (swap("Hilder", "the"), "She likes Hilder and the dog ."),  # a name is not replaced
+        (swap("dog", "dogque"), "She likes Hilder and the dog ."),
+        (swap("Hilder", "hilder"), "She likes hilder and the dog ."),  # another case is no new word
+        (swap("Hilder", "the Hilder"), "She likes the Hilder and the dog ."),
+        (swap("dog", "cat"), "She likes Hilder and the cat ."),
+    ],
+)
+def test_words_that_no_dictionary_has_are_neither_written_nor_replaced(
+    change: Change, corrected: str
+) -> None:
+    text = "She likes Hilder and the dog ."
+    assert corrector(change, speller=speller()).correct(text).text == corrected
+    assert corrector(change).correct(text).text == " ".join(change(text.split()))

@@ -336,9 +336,10 @@ class Corrector:
             return False
         kept = {word.lower() for word in old} & {word.lower() for word in new}
         return any(
-            word.isalpha() and word.lower() not in kept and not self._speller.knows(word)
+            len(word) > 2 and word.isalpha() and not self._speller.knows(word)
             for words in (new, [word for word in old if word not in respelt])
             for word in words
+            if word.lower() not in kept
         )
 
     def _read(self, job: _Job, hypothesis: Hypothesis) -> _Reading:

@@ -372,7 +372,7 @@ def test_info() -> None:
 
 
 def speller() -> Speller:
-    counts = {word: 100_000 for word in [*NOUNS, "she", "to", "the", "a", "lot", "goes", "likes"]}
+    counts = dict.fromkeys([*NOUNS, "she", "to", "the", "a", "lot", "goes", "likes"], 100000)
     return Speller(counts, {"alot": {"a lot": 3}})
 
 

@@ -22,7 +22,7 @@ from gec.text.edits import Edit, WordEdit, align, apply, to_edits
 from gec.text.segmentation import Sentence, looks_english, segment, windows
 from gec.text.spelling import Speller
 from gec.text.subwords import Subwords
-from gec.text.words import Word, split_tokenized
+from gec.text.words import Word, split_tokenized, tokenize_line
 
 STRATEGIES = ("iad", "greedy", "beam")
 WINDOW_WORDS, WINDOW_OVERLAP = 64, 16
@@ -73,9 +73,10 @@ class _Job:
         """Return the words as the model sees them."""
         words: list[str] = []
         for place, word in enumerate(self.words):
-            words += (
-                self.respelt[place][0].split() if place in self.respelt else [_model_word(word)]
-            )
+            if place in self.respelt:
+                words += tokenize_line(self.respelt[place][0])  # a lot, did n't
+            else:
+                words.append(_model_word(word))
         return words
 
 

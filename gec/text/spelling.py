@@ -14,7 +14,6 @@ import zlib
 from collections import defaultdict
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
 from pathlib import Path
 
 from rapidfuzz import process
@@ -29,9 +28,14 @@ _SLIPS = {1: 3.5, 2: 8.0}
 _FIRST, _LAST = 2.5, 0.5
 _TRANSPOSED, _DOUBLED = 1.0, 1.5  # likelier than other slips: hte, acomodate
 _LISTED = 4.0  # what a list of misspellings says, and the logarithm of the lists that say it
+_APOSTROPHE = -6.5  # a contraction without its apostrophe is hardly ever anything else
+_WITH_S = {f"{word}'s" for word in "he here how it let she that there what where who".split()}
+# Scores of the belief that an unknown word is right as it stands: a term; a name.
+_TERM, _NAME = 2.0, 10.0
 _RARE = 20  # words rarer than this many in a billion are known but not suggested
 _SHORT = 4  # words of so many letters are looked for at distance 1 only
 _TEMPERATURE = 2.0
+_REMEMBERED = 50_000  # words whose suggestions are kept
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,15 +63,26 @@ class Speller:
         for word, count in words.items():
             if count >= _RARE:
                 self._by_first[word[:1]].append(word)
-        self._suggest = lru_cache(maxsize=50_000)(self._suggest_uncached)
+        self._cache: dict[tuple[str, bool], tuple[Suggestion, ...]] = {}
 
     def knows(self, word: str) -> bool:
         """Whether a word, in whatever case, is in the dictionary."""
         return word.lower() in self._words
 
     def suggest(self, word: str) -> tuple[Suggestion, ...]:
-        """Return what may have been meant by an unknown word, the likeliest first, lower case."""
-        return self._suggest(word.lower())
+        """Return what may have been meant by an unknown word, the likeliest first, lower case.
+
+        Their confidences and that of the word being right as it stands, which is not among them,
+        add up to 1. A word that is known, or empty, has no suggestions.
+        """
+        if not word or self.knows(word):
+            return ()
+        key = word.lower(), word[:1].isupper()
+        if key not in self._cache:
+            if len(self._cache) >= _REMEMBERED:
+                self._cache.clear()
+            self._cache[key] = self._suggest(*key)
+        return self._cache[key]
 
     def correct(
         self, words: Sequence[str], skip: Collection[int] = ()
@@ -83,7 +98,8 @@ class Speller:
         for place, word in enumerate(words):
             if place not in skip and self._is_misspelt(word, begins):
                 suggestions = self.suggest(word)
-                if suggestions:
+                right = 1 - sum(suggestion.confidence for suggestion in suggestions)
+                if suggestions and suggestions[0].confidence > right:
                     best = suggestions[0]
                     found[place] = _in_case(best.word, word), best.confidence
             if word[:1].isalnum():
@@ -100,17 +116,20 @@ class Speller:
     def _listed(self, word: str) -> Mapping[str, int]:
         return self._misspellings.get(word, {})
 
-    def _suggest_uncached(self, word: str) -> tuple[Suggestion, ...]:
+    def _suggest(self, word: str, name: bool) -> tuple[Suggestion, ...]:
         scores = {near: self._frequency(near) - cost for near, cost in self._near(word)}
         for meant, lists in self._listed(word).items():
             score = scores.get(meant, self._frequency(meant.split()[0]) - _SLIPS[2])
+            if meant.replace("'", "") == word and (meant[-2:] != "'s" or meant in _WITH_S):
+                score = self._frequency(meant) - _APOSTROPHE
             scores[meant] = score + _LISTED + math.log(lists)
-        if not scores:
-            return ()
         ranked = sorted(scores.items(), key=lambda item: (-item[1], item[0]))[:8]
-        weights = [math.exp((score - ranked[0][1]) / _TEMPERATURE) for _, score in ranked]
+        right = _NAME if name and not self._listed(word) else _TERM
+        most = max([right, *(score for _, score in ranked)])
+        weights = [math.exp((score - most) / _TEMPERATURE) for _, score in ranked]
+        total = sum(weights) + math.exp((right - most) / _TEMPERATURE)
         return tuple(
-            Suggestion(meant, weight / sum(weights))
+            Suggestion(meant, weight / total)
             for (meant, _), weight in zip(ranked, weights, strict=True)
         )
 

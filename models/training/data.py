@@ -342,7 +342,7 @@ def respelt(words: Sequence[str], speller: Speller | None) -> list[str]:
     return [
         part
         for place, word in enumerate(words)
-        for part in (found[place][0].split() if place in found else [word])
+        for part in (tokenize_line(found[place][0]) if place in found else [word])
     ]
 
 

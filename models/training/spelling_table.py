@@ -10,6 +10,11 @@ from pathlib import Path
 
 from gec.text.spelling import Speller
 
+# What tokenizers leave of contractions; counts hold them as words, but nobody means them.
+_STEMS = frozenset(
+    "ain aren couldn didn doesn hadn hasn isn ll mustn needn shouldn ve wasn weren wouldn".split()
+)
+_CONTRACTED = {"dont": "don't", "cant": "can't", "wont": "won't"}  # hardly ever the rare words
 _PLAIN = re.compile(r"[a-z]+")
 _PHRASE = re.compile(r"[a-z']+(?: [a-z']+)?")
 
@@ -29,12 +34,14 @@ def build_speller(
         trusted: words that are right whatever the lists say (variants, inflection tables).
         misspellings: lists of (misspelling, correction).
 
-    A word is known if it is trusted, or in the dictionary, or frequent in the corpora and not in
-    two lists of misspellings.
+    A word is known if it is trusted, or in the dictionary, or frequent in the corpora while less
+    than two lists call it a misspelling.
     """
     listed: dict[str, Counter[str]] = defaultdict(Counter)
-    for pairs in misspellings:
+    lists: Counter[str] = Counter()
+    for pairs in [*misspellings, _CONTRACTED.items()]:
         once = {(wrong.lower(), right.strip().lower()) for wrong, right in pairs}
+        lists.update({wrong for wrong, _ in once})
         for wrong, right in once:
             if _PLAIN.fullmatch(wrong) and _PHRASE.fullmatch(right):
                 listed[wrong][right] += 1
@@ -44,10 +51,9 @@ def build_speller(
     known |= {
         word
         for word, count in counts.items()
-        if count >= (30 if word in wrongs else 8)
-        and max(wrongs.get(word, {}).values(), default=0) < 2
-        and _PLAIN.fullmatch(word)
+        if count >= (30 if word in wrongs else 8) and lists[word] < 2 and _PLAIN.fullmatch(word)
     }
+    known -= _STEMS | _CONTRACTED.keys()
     own, theirs = max(1, sum(counts.values())), max(1, sum(dictionary.values()))
 
     def frequency(word: str) -> int:
@@ -55,6 +61,9 @@ def build_speller(
         return max(1, round(share / 2 * 1e9))
 
     words = {word: frequency(word) for word in sorted(known)}
+    for right in {right for rights in wrongs.values() for right in rights if "'" in right}:
+        stem = right.partition("'")[0]  # didn't is as frequent as its stem, they're rarer than they
+        words[right] = max(1, frequency(stem) // (1 if stem in _STEMS else 20))
     wrong = {w: dict(rights) for w, rights in sorted(wrongs.items()) if w not in known}
     return Speller(words, wrong)
 

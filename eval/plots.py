@@ -14,31 +14,40 @@ def precision_recall(curves: Mapping[str, Sequence[tuple[float, float]]]) -> str
     figure, axes = _figure(1)
     for name, points in curves.items():
         recall, precision = zip(*points, strict=True)
-        axes[0].plot(recall, precision, marker="o", markersize=3, label=name)
+        axes[0].plot(recall, precision, marker="o", markersize=3, label=_plain(name))
     axes[0].set(xlabel="recall", ylabel="precision", ylim=(0, 1), xlim=(0, None))
     axes[0].legend(frameon=False)
     return _svg(figure)
 
 
 def speed_by_edit_ratio(points: Mapping[str, Sequence[tuple[float, float, float]]]) -> str:
-    """Return tokens a pass and ms a token over the edit ratio, a point a sentence, bin medians."""
-    figure, axes = _figure(2)
+    """Return tokens a pass and ms a token over the edit ratio, a point a sentence, bin medians.
+
+    Without any time (NaN) there is no second plot.
+    """
+    timed = any(not np.isnan(row[2]) for rows in points.values() for row in rows)
+    figure, axes = _figure(2 if timed else 1)
     for number, (name, rows) in enumerate(points.items()):
         if not rows:
             continue
         values = np.array(rows)
         bins = np.minimum((values[:, 0] * 20).astype(int), 12)  # steps of 5 %, the rest together
         used = [b for b in range(13) if (bins == b).sum() >= 3]
-        for axis, column in zip(axes, (1, 2), strict=True):
+        for axis, column in zip(axes, (1, 2), strict=False):
             colour = f"C{number}"
             axis.scatter(values[:, 0], values[:, column], s=4, alpha=0.25, color=colour)
             medians = [np.median(values[bins == b, column]) for b in used]
             middles = [np.median(values[bins == b, 0]) for b in used]
-            axis.plot(middles, medians, marker="o", color=colour, label=f"{name}, median")
-    for axis, label in zip(axes, ("tokens a pass", "ms a token"), strict=True):
+            axis.plot(middles, medians, marker="o", color=colour, label=f"{_plain(name)}, median")
+    for axis, label in zip(axes, ("tokens a pass", "ms a token"), strict=False):
         axis.set(xlabel="edit ratio", ylabel=label, ylim=(0, None))
         axis.legend(frameon=False)
     return _svg(figure)
+
+
+def _plain(name: str) -> str:
+    """Return a name that is neither drawn as a formula nor, with a leading _, left out."""
+    return "\u200b" + name.replace("$", r"\$")
 
 
 def _figure(columns: int) -> tuple[Any, Any]:
@@ -57,7 +66,8 @@ def _svg(figure: Any) -> str:
     import matplotlib
 
     stream = io.StringIO()
-    with matplotlib.rc_context({"svg.fonttype": "none", "svg.hashsalt": "gec"}):
+    salt = f"gec{len(figure.axes)}"  # no two of a page's plots may share their ids
+    with matplotlib.rc_context({"svg.fonttype": "none", "svg.hashsalt": salt}):
         figure.savefig(stream, format="svg", metadata={"Date": None})
     text = stream.getvalue()
     return text[text.index("<svg") :]

@@ -9,12 +9,14 @@ from __future__ import annotations
 
 import argparse
 import json
+import math
+import sys
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from itertools import pairwise
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -31,7 +33,7 @@ from gec.eval.errant_compare import (
     parse_blocks,
     read_blocks,
 )
-from gec.eval.m2 import M2Score, read_gold, score_m2
+from gec.eval.m2 import GoldSentence, M2Score, read_gold, score_m2
 from gec.eval.pipeline import load_pipeline
 from gec.eval.score import check_parallel, read_lines
 from gec.eval.significance import Comparison, Interval
@@ -40,12 +42,22 @@ THRESHOLDS = 20
 """Points of the precision-recall curve at most."""
 
 
+class Change(NamedTuple):
+    """An edit as ``gec correct`` writes it: code points of the line, and a probability."""
+
+    start: int
+    end: int
+    replacement: str
+    confidence: float
+
+
 @dataclass(frozen=True, slots=True)
 class Line:
     """What a system did with one line: its output, and what it said about it (JSONL only)."""
 
     text: str
-    edits: tuple[Mapping[str, Any], ...] = ()
+    source: str = ""
+    edits: tuple[Change, ...] = ()
     passes: int = 0
     tokens: int = 0
     milliseconds: float = 0.0
@@ -87,48 +99,59 @@ class Result:
 def read_system(path: str, sources: Sequence[str], name: str | None = None) -> System:
     """Read a system's output: tokenized lines, or the JSON Lines of ``gec correct``.
 
-    In JSON Lines an object stands for a line that is not blank; other lines stay as they are.
+    In JSON Lines there is an object for every line that is not blank.
 
     Raises:
         InputError: not as many lines as sources.
-        DataError: a line is not the JSON that ``gec correct`` writes for this source.
+        DataError: a line is not the JSON that ``gec correct`` writes for this source, or missing.
     """
     label = name or Path(path).name
     rows = read_lines(path)
-    if not rows or not rows[0].startswith("{"):
+    if not rows or not rows[0].startswith('{"'):
         check_parallel({"the gold file": sources, path: rows})
         return System(label, tuple(Line(row) for row in rows), detailed=False)
     found: dict[int, Line] = {}
     for number, row in enumerate(rows, 1):
         try:
-            place, line = _parse(json.loads(row), number, sources)
-        except (ValueError, KeyError, TypeError, IndexError) as error:
+            place, line = _parse(json.loads(row), sources)
+            if place in found:
+                raise ValueError(f"a second object for line {place + 1}")
+        except (ValueError, KeyError, TypeError) as error:
             raise DataError(
                 f"{path}:{number}: not what gec correct --tokenized --format jsonl writes for the "
                 f"gold file's sentences ({type(error).__name__}: {error})"
             ) from None
         found[place] = line
+    for place, source in enumerate(sources):
+        if source.strip() and place not in found:
+            raise DataError(f"{path} has no object for sentence {place + 1}: {source[:60]!r}")
     lines = (found.get(place, Line(source)) for place, source in enumerate(sources))
     return System(label, tuple(lines), detailed=True)
 
 
-def _parse(row: Any, number: int, sources: Sequence[str]) -> tuple[int, Line]:
-    place = int(row["line"]) - 1
-    if row["text"].split() != sources[place].split():
-        raise ValueError(f"its text is not sentence {place + 1}")
+def _parse(row: Any, sources: Sequence[str]) -> tuple[int, Line]:
+    number, text = int(row["line"]), str(row["text"])
+    if not 1 <= number <= len(sources):
+        raise ValueError(f"line {number} of {len(sources)}")
+    if text.split() != sources[number - 1].split():
+        raise ValueError(f"its text is not sentence {number}; was the text tokenized?")
     parts = row["sentences"]
-    return place, Line(
-        text=row["corrected"],
-        edits=tuple({**edit, "text": row["text"]} for edit in row["edits"]),
-        passes=sum(part["passes"] for part in parts),
-        tokens=sum(part["tokens"] for part in parts),
-        milliseconds=sum(part["milliseconds"] for part in parts),
+    return number - 1, Line(
+        text=str(row["corrected"]),
+        source=text,
+        edits=tuple(
+            Change(int(e["start"]), int(e["end"]), str(e["replacement"]), float(e["confidence"]))
+            for e in row["edits"]
+        ),
+        passes=sum(int(part["passes"]) for part in parts),
+        tokens=sum(int(part["tokens"]) for part in parts),
+        milliseconds=sum(float(part["milliseconds"]) for part in parts),
     )
 
 
 def evaluate(
     system: System,
-    gold: str,
+    gold: Sequence[GoldSentence],
     blocks: Sequence[Block],
     annotator: Annotator,
     *,
@@ -136,9 +159,9 @@ def evaluate(
     samples: int = 1000,
     seed: int = 0,
 ) -> Result:
-    """Score one system; ``gold`` is the M2 file that ``blocks`` were read from."""
+    """Score one system; ``gold`` and ``blocks`` are one file as the two scorers read it."""
     texts = [line.text for line in system.lines]
-    m2 = score_m2(texts, read_gold(gold), beta=beta)
+    m2 = score_m2(texts, gold, beta=beta)
     m2_counts = [
         (len(s.matched), len(s.proposed) - len(s.matched), len(s.gold) - len(s.matched))
         for s in m2.per_sentence
@@ -163,8 +186,23 @@ def errant_types(blocks: Sequence[Block], annotator: Annotator) -> Sequence[Bloc
     types = {edit.type for block in blocks for edit in block.annotations}
     if all(kind in ("noop", "UNK") or kind[:2] in ("M:", "R:", "U:") for kind in types):
         return blocks
-    retyped = reannotate(blocks, annotator, gold=True, minimise=False)
-    return parse_blocks("".join(retyped), "the gold file")
+    inside = [_within(block) for block in blocks]
+    retyped = reannotate(inside, annotator, gold=True, minimise=False)
+    return [
+        replace(block, annotations=tuple(map(_counted, block.annotations)))
+        for block in parse_blocks("".join(retyped), "the gold file")
+    ]
+
+
+def _within(block: Block) -> Block:
+    """Return a block without the edits that lie outside its sentence."""
+    most = len(block.sentence.split())
+    return replace(block, annotations=tuple(e for e in block.annotations if e.end <= most))
+
+
+def _counted(edit: Annotation) -> Annotation:
+    """Errors that were only detected count as edits in the scores; let them do so by type."""
+    return edit._replace(type="R:OTHER") if edit.type == "UNK" else edit
 
 
 def _bootstrap(
@@ -187,7 +225,7 @@ def _annotate(annotator: Annotator, blocks: Sequence[Block], texts: Sequence[str
 def _curve(
     system: System, annotator: Annotator, blocks: Sequence[Block], beta: float
 ) -> Iterable[Point]:
-    confidences = sorted(edit["confidence"] for line in system.lines for edit in line.edits)
+    confidences = sorted(edit.confidence for line in system.lines for edit in line.edits)
     if not confidences:
         return
     shares = np.linspace(0, 1, THRESHOLDS)
@@ -199,12 +237,12 @@ def _curve(
 
 def above(line: Line, threshold: float) -> str:
     """Return a line's output when its edits below ``threshold`` are left out."""
-    if all(edit["confidence"] >= threshold for edit in line.edits):
+    if all(edit.confidence >= threshold for edit in line.edits):
         return line.text
-    text: str = line.edits[0]["text"]
-    for edit in sorted(line.edits, key=lambda edit: -edit["start"]):
-        if edit["confidence"] >= threshold:
-            text = text[: edit["start"]] + edit["replacement"] + text[edit["end"] :]
+    text = line.source
+    for edit in sorted(line.edits, reverse=True):
+        if edit.confidence >= threshold:
+            text = text[: edit.start] + edit.replacement + text[edit.end :]
     return text
 
 
@@ -223,12 +261,12 @@ class Piece:
 
 @dataclass(frozen=True, slots=True)
 class Example:
-    """A sentence with its counts and diffs: one of each system, and the gold's."""
+    """A sentence with its counts and diffs: of each system, and of each gold annotator chosen."""
 
     number: int
     counts: tuple[Counts, ...]
     diffs: tuple[tuple[Piece, ...], ...]
-    gold: tuple[Piece, ...]
+    gold: Mapping[int, tuple[Piece, ...]]
 
 
 def diff(sentence: str, edits: Iterable[Annotation]) -> tuple[Piece, ...]:
@@ -237,7 +275,7 @@ def diff(sentence: str, edits: Iterable[Annotation]) -> tuple[Piece, ...]:
     pieces: list[Piece] = []
     at = 0
     for edit in sorted(edits, key=lambda edit: (edit.start, edit.end)):
-        if edit.type in ("noop", "UNK") or not at <= edit.start <= edit.end <= len(words):
+        if edit.type in ("noop", "UNK", "Um") or not at <= edit.start <= edit.end <= len(words):
             continue
         pieces.append(Piece(kept=" ".join(words[at : edit.start])))
         correction = "" if edit.correction == "-NONE-" else edit.correction
@@ -255,12 +293,15 @@ def diff(sentence: str, edits: Iterable[Annotation]) -> tuple[Piece, ...]:
 
 def _example(number: int, results: Sequence[Result], gold: Sequence[Block]) -> Example:
     reference = gold[number]
-    coder = results[0].errant.chosen[number][1]
+    coders = sorted({result.errant.chosen[number][1] for result in results})
     return Example(
         number + 1,
         tuple(result.errant.sentences[number] for result in results),
         tuple(diff(reference.sentence, r.blocks[number].annotations) for r in results),
-        diff(reference.sentence, (a for a in reference.annotations if a.coder == coder)),
+        {
+            coder: diff(reference.sentence, (a for a in reference.annotations if a.coder == coder))
+            for coder in coders
+        },
     )
 
 
@@ -306,9 +347,19 @@ def edit_ratio(block: Block) -> float:
 
 
 def speed_by_ratio(result: Result) -> list[tuple[float, float, float]]:
-    """Return (edit ratio, output tokens a pass, ms a token) of every decoded sentence."""
+    """Return (edit ratio, output tokens a pass, ms a token) of every decoded sentence.
+
+    Times are NaN where sentences were decoded in batches: each then has an equal share of its
+    batch's time, which says nothing about it.
+    """
+    times = [line.milliseconds for line in result.system.lines if line.passes]
+    alone = sum(a == b for a, b in pairwise(sorted(times))) < len(times) / 10
     return [
-        (edit_ratio(block), line.tokens / line.passes, line.milliseconds / line.tokens)
+        (
+            edit_ratio(block),
+            line.tokens / line.passes,
+            line.milliseconds / line.tokens if alone else math.nan,
+        )
         for block, line in zip(result.blocks, result.system.lines, strict=True)
         if line.passes and line.tokens
     ]
@@ -369,14 +420,19 @@ def main(args: argparse.Namespace) -> int:
         raise ConfigError(f"{len(names)} names for {len(args.hypotheses)} systems")
     if len(set(names)) < len(names):
         names = [f"{name} ({number})" for number, name in enumerate(names, 1)]
+    if args.output != "-" and not Path(args.output).absolute().parent.is_dir():
+        raise ConfigError(f"{args.output}: there is no such folder")
     gold = read_blocks(args.gold)
-    if not gold:
+    if not any(block.sentence.strip() for block in gold):
         raise InputError(f"{args.gold} holds no sentence")
     sources = [block.sentence for block in gold]
     systems = [read_system(p, sources, n) for p, n in zip(args.hypotheses, names, strict=True)]
     annotator = Annotator(load_pipeline(args.spacy_model))
     options = {"beta": args.beta, "samples": args.samples, "seed": args.seed}
-    results = [evaluate(system, args.gold, gold, annotator, **options) for system in systems]
+    m2_gold = read_gold(args.gold)
+    if len(m2_gold) != len(gold):
+        raise DataError(f"{args.gold}: M2 and ERRANT disagree on its sentences; is it CRLF?")
+    results = [evaluate(system, m2_gold, gold, annotator, **options) for system in systems]
     comparison = None
     if len(results) == 2:
         counts = (np.array(result.errant.sentences) for result in results)
@@ -390,13 +446,21 @@ def main(args: argparse.Namespace) -> int:
         settings=options | annotator.settings,
         examples=args.examples,
     )
-    try:
-        Path(args.output).write_text(page, encoding="utf-8")
-    except OSError as error:
-        raise InputError(f"{args.output}: cannot be written ({error.strerror})") from error
+    _write(args.output, page)
+    out = sys.stderr if args.output == "-" else sys.stdout
     for result in results:
-        print(f"{result.system.name}: ERRANT F{args.beta:g} {result.errant_interval[2]}")
-        print(f"{result.system.name}: M2 F{args.beta:g} {result.m2_interval[2]}")
+        print(f"{result.system.name}: ERRANT F{args.beta:g} {result.errant_interval[2]}", file=out)
+        print(f"{result.system.name}: M2 F{args.beta:g} {result.m2_interval[2]}", file=out)
     if comparison:
-        print(f"difference in ERRANT F: {comparison.difference}, p = {comparison.p:.4f}")
+        print(f"difference in ERRANT F: {comparison.difference}, p = {comparison.p:.4f}", file=out)
     return 0
+
+
+def _write(name: str, page: str) -> None:
+    if name == "-":
+        print(page)
+        return
+    try:
+        Path(name).write_text(page, encoding="utf-8")
+    except OSError as error:
+        raise InputError(f"{name}: cannot be written ({error.strerror})") from error

@@ -21,9 +21,15 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeVar
 
 from gec.errors import ConfigError, DataError, InputError
-from gec.eval.errant_compare import Annotation, Block, compare_files, read_blocks
+from gec.eval.errant_compare import (
+    Annotation,
+    Block,
+    compare_files,
+    outside,
+    read_blocks,
+)
 from gec.eval.pipeline import describe, load_pipeline
-from gec.eval.score import check_parallel, read_lines, show, signature
+from gec.eval.score import check_parallel, once, read_lines, show, signature, warn_of_outside
 
 if TYPE_CHECKING:
     from spacy.language import Language
@@ -204,11 +210,12 @@ def _block(sentence: str, lines: Iterable[str]) -> str:
 
 def parallel_main(args: argparse.Namespace) -> int:
     """``gec errant parallel -orig FILE -cor FILE [FILE ...] -out FILE``"""
-    files = {args.orig: read_lines(args.orig)} | {name: read_lines(name) for name in args.cor}
+    once([args.orig, *args.cor])
+    files = [(name, read_lines(name)) for name in (args.orig, *args.cor)]
     check_parallel(files)
     annotator = _annotator(args)
-    cors = [files[name] for name in args.cor]
-    _write(args.out, parallel(files[args.orig], cors, annotator, tokenize=args.tok))
+    (_, sources), *cors = files
+    _write(args.out, parallel(sources, [c for _, c in cors], annotator, tokenize=args.tok))
     return 0
 
 
@@ -252,7 +259,8 @@ def reannotate(
         keep_types: with ``gold``, leave the types as they are.
 
     Raises:
-        DataError: an edit outside its sentence; says the line where the block begins.
+        DataError: an edit that begins before its sentence or ends before it begins; says the line
+            where the block begins. One beyond the sentence's end stands at its end.
     """
     checked = [(block, _coders(block)) for block in blocks]  # all, before anything is written
 
@@ -302,10 +310,10 @@ def _coder(block: Block, coder: str, annotations: Sequence[Annotation]) -> _Code
     for start, end, kind, correction, _ in sorted(annotations, key=lambda a: (a.start, a.end)):
         if kind == "noop":
             continue
-        if not 0 <= start <= end <= len(tokens):
+        if not 0 <= start <= end:
             raise DataError(
-                f"the sentence in line {block.line} has {len(tokens)} tokens, "
-                f"its coder {coder} an edit from {start} to {end}"
+                f"the sentence in line {block.line} has an edit of coder {coder} "
+                f"from {start} to {end}"
             )
         words = tokens[start:end] if kind in _DETECTED else correction.split()
         corrected[start + shift : end + shift] = words
@@ -318,6 +326,7 @@ def _coder(block: Block, coder: str, annotations: Sequence[Annotation]) -> _Code
 def m2_main(args: argparse.Namespace) -> int:
     """``gec errant m2 -auto|-gold FILE -out FILE``"""
     blocks = read_blocks(args.m2_file)
+    warn_of_outside(args.m2_file, outside(blocks))
     annotator = _annotator(args)
     options = {"gold": args.gold, "minimise": not args.no_min, "keep_types": args.old_cats}
     try:
@@ -332,10 +341,12 @@ def m2_main(args: argparse.Namespace) -> int:
 
 def score_main(args: argparse.Namespace) -> int:
     """``gec score errant HYP GOLD.m2``: annotate the output, then compare the edits."""
+    once([args.gold, args.hypothesis])
     gold = read_blocks(args.gold)
     hypotheses = read_lines(args.hypothesis)
     sources = [block.sentence for block in gold]
-    check_parallel({args.gold: sources, args.hypothesis: hypotheses})
+    check_parallel([(args.gold, sources), (args.hypothesis, hypotheses)])
+    warn_of_outside(args.gold, outside(gold))
     annotator = Annotator(load_pipeline(args.spacy_model))
     blocks = []
     for chunk in _chunks(zip(sources, hypotheses, strict=True)):

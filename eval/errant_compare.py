@@ -16,8 +16,19 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal, NamedTuple
 
-from gec.errors import ConfigError
-from gec.eval.score import ReferenceExit, first_shifted, show, signature, warn
+from gec.errors import ConfigError, DataError, InputError
+from gec.eval.score import (
+    NOT_M2,
+    as_reference,
+    first_shifted,
+    once,
+    show,
+    signature,
+    use_utf8,
+    warn,
+    warn_of_bom,
+    warn_of_outside,
+)
 from gec.files import read_document
 
 Mode = Literal["dt", "ds", "cs", "cse"]
@@ -30,6 +41,7 @@ TITLES: dict[Mode, str] = {
     "cs": "Span-Based Correction",
     "cse": "Span-Based Correction + Classification",
 }
+VERSION = "3.0.2"  # of errant_compare
 _RULE = "-" * 40
 
 
@@ -72,14 +84,14 @@ class Counts(NamedTuple):
         (0.5, 1.0, 0.5556)
 
         Raises:
-            ReferenceExit: F divides by zero (beta 0 with P but no R) or beta is too large.
+            ConfigError: F divides by zero (beta 0 with P but no R) or beta is too large.
         """
         p = self.tp / (self.tp + self.fp) if self.fp else 1.0
         r = self.tp / (self.tp + self.fn) if self.fn else 1.0
         try:
             f = (1 + beta**2) * p * r / (beta**2 * p + r) if p + r else 0.0
         except (ZeroDivisionError, OverflowError):
-            raise ReferenceExit(
+            raise ConfigError(
                 f"F{beta} is not defined for P {p:g} and R {r:g}; choose another --beta"
             ) from None
         return round(p, 4), round(r, 4), round(f, 4)
@@ -133,7 +145,7 @@ class ErrantScore:
         """Return counts by operation (1: M, R, U), category (2: NOUN, ...) or full type (3).
 
         Raises:
-            ReferenceExit: level 1, and an edit has an empty type.
+            ConfigError: level 1, and an edit has an empty type.
         """
         if level == 3:
             return dict(self.by_type)
@@ -143,7 +155,7 @@ class ErrantScore:
                 found[kind] = counts
                 continue
             if level == 1 and not kind:
-                raise ReferenceExit("an edit without a type has no operation; choose -cat 2 or 3")
+                raise ConfigError("an edit without a type has no operation; choose -cat 2 or 3")
             name = kind[0] if level == 1 else kind[2:]
             found[name] = found.get(name, Counts()).plus(counts)
         return found
@@ -152,34 +164,62 @@ class ErrantScore:
 # --------------------------------------------------------------------------------------- read
 
 
-def read_blocks(name: str) -> list[Block]:
+def read_blocks(name: str, *, strict: bool = True) -> list[Block]:
     """Read an M2 file; an empty one is a single block without words, as for the reference.
 
     Raises:
         InputError: missing, unreadable or not UTF-8.
-        ReferenceExit: a line that should be an annotation is none; says file and line.
+        DataError: as for :func:`parse_blocks`.
     """
     document = read_document(name)
+    warn_of_bom(document)
     if not document.text.strip():
         warn(f"{name} is empty: read as one sentence without words and edits")
-    return parse_blocks(document.text, name)
+    return parse_blocks(document.text, name, strict=strict)
 
 
-def parse_blocks(text: str, name: str) -> list[Block]:
+def parse_blocks(text: str, name: str, *, strict: bool = True) -> list[Block]:
     """Return the blocks of M2 text; ``name`` is what messages call it.
 
     Exactly one empty line separates two blocks; more make empty blocks, or an error.
+
+    Args:
+        strict: refuse a block that does not begin with ``S``; the reference takes any first line
+            for a sentence, so else there is only a warning.
+
+    Raises:
+        DataError: a line is not what it should be; says file and line.
     """
     text = text.replace("\r\n", "\n").replace("\r", "\n")
     stripped = text.strip()
     line = 1 + text.count("\n", 0, text.find(stripped))
-    blocks = []
+    blocks: list[Block] = []
+    unlike: list[str] = []
     for block in stripped.split("\n\n"):
         lines = block.split("\n")
+        if stripped and lines[0] != "S" and not lines[0].startswith("S "):
+            message = f"{name}, line {line}: expected 'S ...', found {lines[0][:60]!r}; {NOT_M2}"
+            if strict:
+                raise DataError(message)
+            unlike.append(message)
         annotations = tuple(_annotation(lines[i], name, line + i) for i in range(1, len(lines)))
         blocks.append(Block(block[2:].partition("\nA")[0], annotations, line))
         line += len(lines) + 1
+    if unlike:
+        warn(unlike[0])
     return blocks
+
+
+def outside(blocks: Sequence[Block]) -> list[int]:
+    """Return the lines of edits that do not lie within their sentence; -1 -1 means no place."""
+    lines = []
+    for block in blocks:
+        length = len(block.sentence.split())
+        for line, (start, end, kind, *_) in enumerate(block.annotations, start=block.line + 1):
+            within = 0 <= start <= end <= length or start == end == -1
+            if kind != "noop" and not within:
+                lines.append(line)
+    return lines
 
 
 def _annotation(text: str, name: str, line: int) -> Annotation:
@@ -188,7 +228,7 @@ def _annotation(text: str, name: str, line: int) -> Annotation:
         start, end = fields[0].split()[:2]
         return Annotation(int(start), int(end), fields[1], fields[2], int(fields[-1]))
     except (ValueError, IndexError):
-        raise ReferenceExit(
+        raise DataError(
             f"{name}, line {line}: expected 'A START END|||TYPE|||CORRECTION|||...|||CODER', "
             f"found {text[:60]!r}"
         ) from None
@@ -284,10 +324,13 @@ def compare(
         how: more for the signature, for example what annotated the edits.
 
     Raises:
-        ReferenceExit: different numbers of blocks, or a beta for which F is not defined.
+        InputError: different numbers of blocks.
+        ConfigError: no such mode, or a beta for which F is not defined.
     """
+    if mode not in TITLES:
+        raise ConfigError(f"mode must be one of {', '.join(TITLES)}, not {mode!r}")
     if len(hypothesis) != len(reference):
-        raise ReferenceExit(_unequal(hypothesis, reference))
+        raise InputError(_unequal(hypothesis, reference))
     rules = _Rules(mode, single, multi, frozenset(filt))
     total = Counts()
     by_type: dict[str, Counts] = {}
@@ -404,8 +447,19 @@ def _listed(edits: Edits) -> list[Key]:
 
 
 def main(args: argparse.Namespace) -> int:
-    """``gec errant compare -hyp FILE -ref FILE``"""
-    compare_files(args, read_blocks(args.hyp), read_blocks(args.ref))
+    """``gec errant compare -hyp FILE -ref FILE``
+
+    Raises:
+        ReferenceExit: on what errant_compare ends with status 1.
+    """
+    _check_options(args)
+    once([args.hyp, args.ref])
+    with as_reference(DataError):  # a file that cannot be read stays an InputError
+        hypothesis, reference = (read_blocks(name, strict=False) for name in (args.hyp, args.ref))
+    warn_of_outside(args.hyp, outside(hypothesis))
+    warn_of_outside(args.ref, outside(reference))
+    with as_reference(InputError, ConfigError):
+        compare_files(args, hypothesis, reference, {"version": VERSION})
     return 0
 
 
@@ -419,10 +473,10 @@ def compare_files(
 
     Raises:
         ConfigError: --json together with -v or -cat.
-        ReferenceExit: see :func:`compare`.
+        InputError, ConfigError: see :func:`compare`.
     """
-    if args.json and (args.verbose or args.cat):
-        raise ConfigError("--json holds every type and sentence already; leave out -v and -cat")
+    _check_options(args)
+    use_utf8()
     score = compare(
         hypothesis,
         reference,
@@ -438,6 +492,11 @@ def compare_files(
     if args.cat:
         print(score.table(args.cat))
     show(score, as_json=args.json)
+
+
+def _check_options(args: argparse.Namespace) -> None:
+    if args.json and (args.verbose or args.cat):
+        raise ConfigError("--json holds every type and sentence already; leave out -v and -cat")
 
 
 def _warn_of_other_sentences(hypothesis: Sequence[Block], reference: Sequence[Block]) -> None:

@@ -13,6 +13,7 @@ say which by their year; ``sampling`` chooses.
 from __future__ import annotations
 
 import argparse
+import dataclasses
 import math
 import random
 import sys
@@ -25,7 +26,18 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gec.errors import ConfigError, InputError
-from gec.eval.score import ReferenceExit, check_parallel, read_lines, show, signature, warn
+from gec.eval.score import (
+    ReferenceExit,
+    check_parallel,
+    once,
+    print_json,
+    read_lines,
+    shift,
+    show,
+    signature,
+    use_utf8,
+    warn,
+)
 
 Counts = NDArray[np.int64]  # [..., 2 + 2 * order]: words out, words in the reference, then for each
 # order the n-grams that count (those for less those against, at least 0) and the n-grams there are
@@ -74,6 +86,7 @@ def gleu(
     order: int = 4,
     iterations: int = 500,
     sampling: str = "python2",
+    allow_fewer: bool = False,
 ) -> GleuScore:
     """Score a corpus of tokenized sentences.
 
@@ -82,14 +95,16 @@ def gleu(
 
     Args:
         sources: the original sentences.
-        hypotheses: the corrected ones; where they end early only these are scored.
+        hypotheses: the corrected ones.
         references: [set][sentence].
         order: longest n-gram.
         iterations: how often a reference is drawn for every sentence.
         sampling: whose random numbers draw them, ``python2`` or ``python3``.
+        allow_fewer: where the hypotheses end early, score only these, as the script does.
 
     Raises:
-        InputError: no sentence, or references that do not belong to the sources.
+        InputError: no sentence, hypotheses that end early, or references that do not belong to the
+            sources.
         ReferenceExit: more hypotheses than sources.
         ConfigError: an order, a number of iterations or a sampling that does not exist.
     """
@@ -97,7 +112,7 @@ def gleu(
         raise ConfigError(f"iterations must be at least 1, not {iterations}")
     if sampling not in _DRAW:
         raise ConfigError(f"sampling must be one of {', '.join(_DRAW)}, not {sampling!r}")
-    counts = count(sources, hypotheses, references, order)
+    counts = count(sources, hypotheses, references, order, allow_fewer=allow_fewer)
     settings: dict[str, object] = {"references": len(references), "n": order}
     if len(references) == 1:
         scores = [_score(counts[:, 0].sum(axis=0))]
@@ -117,12 +132,14 @@ def sentence_gleu(
     references: Sequence[Sequence[str]],
     *,
     order: int = 4,
+    allow_fewer: bool = False,
 ) -> GleuScore:
     """Score every sentence by itself against each reference; a count of 0 is taken as 1.
 
     Arguments and errors as for :func:`gleu`.
     """
-    counts = np.maximum(count(sources, hypotheses, references, order), 1)
+    counts = count(sources, hypotheses, references, order, allow_fewer=allow_fewer)
+    counts = np.maximum(counts, 1)
     estimates = tuple(_estimate([_score(row) for row in rows]) for rows in counts)
     made = signature("gleu", references=len(references), n=order, level="sentence")
     return GleuScore(estimates, len(references), made)
@@ -133,6 +150,8 @@ def count(
     hypotheses: Sequence[str],
     references: Sequence[Sequence[str]],
     order: int = 4,
+    *,
+    allow_fewer: bool = False,
 ) -> Counts:
     """Return every hypothesis's counts against each of its references, [sentences, sets, ...].
 
@@ -143,15 +162,16 @@ def count(
         raise ConfigError(f"order must be at least 1, not {order}")
     if not references:
         raise InputError("GLEU needs at least one reference")
-    check_parallel(
-        {"sources": sources} | {f"reference {i}": lines for i, lines in enumerate(references)}
-    )
+    sets = [(f"reference {i}", lines) for i, lines in enumerate(references)]
+    check_parallel([("sources", sources), *sets])
     if len(hypotheses) > len(sources):
         raise ReferenceExit(
             f"there are {len(hypotheses)} hypotheses for {len(sources)} source sentences"
         )
     if not hypotheses:
         raise InputError("no sentence to score: the hypothesis is empty")
+    if not allow_fewer:
+        check_parallel([("sources", sources), ("hypotheses", hypotheses)])
     rows = zip(sources, hypotheses, *references, strict=False)
     return np.array([_count_sentence(*(line.split() for line in row), order=order) for row in rows])
 
@@ -238,27 +258,43 @@ def main(args: argparse.Namespace) -> int:
     names = [*args.hypotheses, *args.hyp]
     if not names:
         raise ConfigError("no hypothesis: name one before -r, or after --hyp")
+    once([args.source, *args.references, *names])
+    use_utf8()
     sources = read_lines(args.source)
     references = [read_lines(name) for name in args.references]
-    check_parallel({args.source: sources} | dict(zip(args.references, references, strict=True)))
+    check_parallel([(args.source, sources), *zip(args.references, references, strict=True)])
+    scores = []
     for name in names:
         hypotheses = read_lines(name)
         print(name, file=sys.stderr if args.json else sys.stdout)
         if 0 < len(hypotheses) < len(sources):
             warn(
-                f"{name} has {len(hypotheses)} lines, {args.source} has {len(sources)}: "
-                f"only the first {len(hypotheses)} sentences are scored"
+                f"{name} has {len(hypotheses)} lines, {args.source} has {len(sources)}: only the "
+                f"first {len(hypotheses)} sentences are scored{shift(sources, hypotheses)}"
             )
-        if args.sent:
-            score = sentence_gleu(sources, hypotheses, references, order=args.n)
-        else:
-            score = gleu(
-                sources,
-                hypotheses,
-                references,
-                order=args.n,
-                iterations=args.iter,
-                sampling=args.sampling,
-            )
-        show(score, as_json=args.json)
+        score = _score_file(args, sources, hypotheses, references)
+        if not args.json:
+            show(score)
+        scores.append(dataclasses.asdict(score))
+    if args.json:
+        print_json(scores[0] if len(scores) == 1 else scores)
     return 0
+
+
+def _score_file(
+    args: argparse.Namespace,
+    sources: Sequence[str],
+    hypotheses: Sequence[str],
+    references: Sequence[Sequence[str]],
+) -> GleuScore:
+    if args.sent:
+        return sentence_gleu(sources, hypotheses, references, order=args.n, allow_fewer=True)
+    return gleu(
+        sources,
+        hypotheses,
+        references,
+        order=args.n,
+        iterations=args.iter,
+        sampling=args.sampling,
+        allow_fewer=True,
+    )

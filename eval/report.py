@@ -186,18 +186,11 @@ def errant_types(blocks: Sequence[Block], annotator: Annotator) -> Sequence[Bloc
     types = {edit.type for block in blocks for edit in block.annotations}
     if all(kind in ("noop", "UNK") or kind[:2] in ("M:", "R:", "U:") for kind in types):
         return blocks
-    inside = [_within(block) for block in blocks]
-    retyped = reannotate(inside, annotator, gold=True, minimise=False)
+    retyped = reannotate(blocks, annotator, gold=True, minimise=False)
     return [
         replace(block, annotations=tuple(map(_counted, block.annotations)))
         for block in parse_blocks("".join(retyped), "the gold file")
     ]
-
-
-def _within(block: Block) -> Block:
-    """Return a block without the edits that lie outside its sentence."""
-    most = len(block.sentence.split())
-    return replace(block, annotations=tuple(e for e in block.annotations if e.end <= most))
 
 
 def _counted(edit: Annotation) -> Annotation:

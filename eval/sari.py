@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gec.errors import ConfigError, InputError
-from gec.eval.score import check_parallel, read_lines, show, signature
+from gec.eval.score import check_parallel, once, read_lines, show, signature
 
 Counts = NDArray[np.int64]  # [3, 4, 3]: add, keep, delete; order; right, done, wanted
 Rates = NDArray[np.float64]
@@ -73,7 +73,7 @@ def sari(
 
     Raises:
         InputError: no sentence, or lists of different lengths.
-        ConfigError: no such tokenizer, or its package is missing.
+        ConfigError: no such tokenizer, its package is missing, or a string where a list should be.
     """
     _check(sources, hypotheses, references)
     lowercase = lowercase and not legacy
@@ -113,8 +113,8 @@ def _check(
         raise InputError("SARI needs at least one reference")
     if not sources:
         raise InputError("no sentence to score")
-    sets = {f"reference {i}": lines for i, lines in enumerate(references)}
-    check_parallel({"sources": sources, "hypotheses": hypotheses} | sets)
+    sets = [(f"reference {i}", lines) for i, lines in enumerate(references)]
+    check_parallel([("sources", sources), ("hypotheses", hypotheses), *sets])
 
 
 def _tokenizer(name: str) -> Tokenizer:
@@ -180,10 +180,11 @@ def _f1(precision: Rates, recall: Rates) -> Rates:
 
 def main(args: argparse.Namespace) -> int:
     """``gec score sari``"""
+    once([args.source, args.hypothesis, *args.references])
     sources, hypotheses = read_lines(args.source), read_lines(args.hypothesis)
     references = [read_lines(name) for name in args.references]
-    sets = dict(zip(args.references, references, strict=True))
-    check_parallel({args.source: sources, args.hypothesis: hypotheses} | sets)
+    sets = zip(args.references, references, strict=True)
+    check_parallel([(args.source, sources), (args.hypothesis, hypotheses), *sets])
     score = sari(
         sources,
         hypotheses,

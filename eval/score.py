@@ -8,13 +8,16 @@ from __future__ import annotations
 import dataclasses
 import json
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from difflib import SequenceMatcher
 from typing import Any, ClassVar, Protocol
 
 from gec import __version__
-from gec.errors import GecError, InputError
-from gec.files import read_document
+from gec.errors import ConfigError, GecError, InputError
+from gec.files import Document, read_document
+
+NOT_M2 = "is this an M2 file? (HYP and GOLD swapped?)"
 
 
 class Score(Protocol):
@@ -38,6 +41,15 @@ class ReferenceExit(GecError):
         self.status = status
 
 
+@contextmanager
+def as_reference(*errors: type[GecError]) -> Iterator[None]:
+    """Raise these errors as :class:`ReferenceExit` with status 1, that of a traceback."""
+    try:
+        yield
+    except errors as error:
+        raise ReferenceExit(str(error)) from error
+
+
 def signature(metric: str, /, **settings: object) -> str:
     """Return ``metric|name:value|...|gec:version``: all another person needs to get the number.
 
@@ -51,20 +63,65 @@ def signature(metric: str, /, **settings: object) -> str:
 def _plain(value: object) -> str:
     if isinstance(value, bool):
         return "yes" if value else "no"
-    return f"{value:g}" if isinstance(value, float) else str(value)
+    return repr(value).removesuffix(".0") if isinstance(value, float) else str(value)
 
 
 def show(score: Score, *, as_json: bool = False) -> None:
-    """Print a score on standard output; its signature goes to standard error, or into the JSON."""
+    """Print a score on standard output; its signature goes to standard error, or into the JSON.
+
+    Raises:
+        ConfigError: as JSON, and a number is infinite or none at all.
+    """
     if as_json:
-        print(json.dumps(dataclasses.asdict(score), ensure_ascii=False, indent=1))
+        print_json(dataclasses.asdict(score))
     else:
+        use_utf8()
         print(score)
         print(score.signature, file=sys.stderr)
 
 
+def print_json(value: object) -> None:
+    """Print a value as JSON; errors as for :func:`show`."""
+    try:
+        text = json.dumps(value, ensure_ascii=False, indent=1, allow_nan=False)
+    except ValueError:
+        raise ConfigError(
+            "a number of the result is infinite or undefined, which JSON cannot hold; "
+            "leave out --json or choose other options"
+        ) from None
+    use_utf8()
+    print(text)
+
+
+def use_utf8() -> None:
+    """Make standard output UTF-8 whatever the locale; a stream that holds text stays as it is."""
+    if reconfigure := getattr(sys.stdout, "reconfigure", None):
+        reconfigure(encoding="utf-8", errors="surrogateescape")  # names of files may be any bytes
+
+
 def warn(message: str) -> None:
     print(f"gec: warning: {message}", file=sys.stderr)
+
+
+def warn_of_bom(document: Document) -> None:
+    if document.bom:
+        warn(f"{document.name}: begins with a byte order mark; remove it")
+
+
+def warn_of_outside(name: str, lines: Sequence[int]) -> None:
+    """Warn of edits that lie outside their sentence; ``lines`` is where they are in the file."""
+    if lines:
+        warn(f"{name}: edits outside their sentence: {len(lines)}, the first in line {lines[0]}")
+
+
+def once(names: Sequence[str]) -> None:
+    """Refuse standard input where it is named twice.
+
+    Raises:
+        ConfigError: says so.
+    """
+    if names.count("-") > 1:
+        raise ConfigError("standard input (-) can be read only once")
 
 
 def read_lines(name: str) -> list[str]:
@@ -73,28 +130,45 @@ def read_lines(name: str) -> list[str]:
     Raises:
         InputError: missing, unreadable or not UTF-8.
     """
-    lines = read_document(name).text.split("\n")
+    document = read_document(name)
+    warn_of_bom(document)
+    lines = document.text.split("\n")
     if not lines[-1]:
         lines.pop()
     return [line.removesuffix("\r") for line in lines]
 
 
-def check_parallel(files: Mapping[str, Sequence[str]]) -> None:
+def check_parallel(
+    files: Mapping[str, Sequence[str]] | Sequence[tuple[str, Sequence[str]]],
+) -> None:
     """Refuse files of different lengths; the first is what the others are compared with.
+
+    Args:
+        files: names and lines, as pairs where a name may stand there twice.
 
     Raises:
         InputError: says both counts and the first line that looks shifted.
+        ConfigError: a string where a list of lines should be.
     """
-    (first, lines), *others = files.items()
+    pairs = list(files.items()) if isinstance(files, Mapping) else files
+    for name, lines in pairs:
+        if isinstance(lines, str):
+            raise ConfigError(f"{name}: a list of sentences is needed, not the string {lines!r}")
+    (first, lines), *others = pairs
     for name, other in others:
         if len(other) != len(lines):
             message = f"{name} has {len(other)} lines, {first} has {len(lines)}"
-            if (shifted := first_shifted(lines, other)) is not None:
-                message += (
-                    f"; they look shifted from line {shifted + 1} on: {_shorten(other[shifted])!r}"
-                    f" beside {_shorten(lines[shifted])!r}"
-                )
-            raise InputError(message)
+            raise InputError(message + shift(lines, other))
+
+
+def shift(lines: Sequence[str], other: Sequence[str]) -> str:
+    """Return what a message about their lengths should add; empty where nothing looks shifted."""
+    if (i := first_shifted(lines, other)) is None:
+        return ""
+    return (
+        f"; they look shifted from line {i + 1} on: {_shorten(other[i])!r}"
+        f" beside {_shorten(lines[i])!r}"
+    )
 
 
 def first_shifted(lines: Sequence[str], other: Sequence[str]) -> int | None:

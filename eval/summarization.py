@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from gec.errors import ConfigError
 from gec.eval.score import show, signature
-from gec.eval.translation import check_references, read_references
+from gec.eval.translation import check_references, check_samples, read_references
 
 TYPES = ("rouge1", "rouge2", "rougeL", "rougeLsum")
 _MEASURES = {"R": "recall", "P": "precision", "F": "fmeasure"}
@@ -70,11 +70,11 @@ def rouge(
 
     Raises:
         InputError: no summary, or lists of different lengths.
-        ConfigError: a negative number of samples, or an empty separator.
+        ConfigError: a negative number of samples or a single one, an empty separator, or a string
+            where a list should be.
     """
     check_references(hypotheses, references)
-    if samples < 0:
-        raise ConfigError(f"samples must be at least 0, not {samples}")
+    check_samples(samples)
     if separator == "":
         raise ConfigError("the separator of sentences must not be empty")
     rows = _score_each(hypotheses, references, stemmer, separator)

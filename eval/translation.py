@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from gec.errors import ConfigError, InputError
-from gec.eval.score import check_parallel, read_lines, show, signature
+from gec.eval.score import check_parallel, once, read_lines, show, signature
 
 TOKENIZERS = ("none", "zh", "13a", "intl", "char")
 
@@ -58,7 +58,7 @@ def bleu(
 
     Raises:
         InputError: no segment, or lists of different lengths.
-        ConfigError: no such tokenization, or a single resample.
+        ConfigError: no such tokenization, a single resample, or a string where a list should be.
     """
     from sacrebleu.metrics.bleu import BLEU
 
@@ -94,8 +94,7 @@ def _measure(
     samples: int,
 ) -> TranslationScore:
     check_references(hypotheses, references)
-    if samples < 0 or samples == 1:
-        raise ConfigError(f"samples must be 0 or at least 2, not {samples}")
+    check_samples(samples)
     score = metric.corpus_score(hypotheses, references, n_bootstrap=samples)
     parts = dict(part.split(":", 1) for part in str(metric.get_signature()).split("|"))
     parts["sacrebleu"] = parts.pop("version")  # beside our own version it needs a name
@@ -114,13 +113,24 @@ def check_references(hypotheses: Sequence[str], references: Sequence[Sequence[st
 
     Raises:
         InputError: nothing to score, no reference, or lists of different lengths.
+        ConfigError: a string where a list of segments should be.
     """
     if not references:
         raise InputError("no reference to score against")
     if not hypotheses:
         raise InputError("nothing to score: the hypothesis is empty")
-    sets = {f"reference {i}": lines for i, lines in enumerate(references)}
-    check_parallel({"hypotheses": hypotheses} | sets)
+    sets = [(f"reference {i}", lines) for i, lines in enumerate(references)]
+    check_parallel([("hypotheses", hypotheses), *sets])
+
+
+def check_samples(samples: int) -> None:
+    """Refuse a number of resamples that makes no interval.
+
+    Raises:
+        ConfigError: negative or 1.
+    """
+    if samples < 0 or samples == 1:
+        raise ConfigError(f"--samples must be 0 or at least 2, not {samples}")
 
 
 def read_references(
@@ -130,9 +140,11 @@ def read_references(
 
     Raises:
         InputError: a file cannot be read, or they differ in length.
+        ConfigError: standard input is named twice.
     """
+    once([hypothesis, *references])
     lines, sets = read_lines(hypothesis), [read_lines(name) for name in references]
-    check_parallel({hypothesis: lines} | dict(zip(references, sets, strict=True)))
+    check_parallel([(hypothesis, lines), *zip(references, sets, strict=True)])
     return lines, sets
 
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 import argparse
 from collections.abc import Iterable, Iterator
 
-from gec.errors import DataError, InputError
+from gec.errors import ConfigError, DataError, InputError
 from gec.eval.m2 import verbose
 from gec.eval.m2.reading import read_gold, read_hypotheses
 from gec.eval.m2.scoring import Decision, Settings, check_lengths, decide, summarize
-from gec.eval.score import ReferenceExit, show, warn
+from gec.eval.score import as_reference, once, show, use_utf8, warn
 
 
 def main(args: argparse.Namespace) -> int:
@@ -17,16 +17,19 @@ def main(args: argparse.Namespace) -> int:
 
     Raises:
         ReferenceExit: input that cannot be read or is malformed; m2scorer ends with status 1.
+        ConfigError: --json with -v or --very_verbose, or standard input twice.
     """
+    if args.json and (args.verbose or args.very_verbose):
+        raise ConfigError("--json prints nothing else; leave out -v and --very_verbose")
+    once([args.hypothesis, args.gold])
+    use_utf8()
     settings = Settings(
         args.version, args.max_unchanged_words, args.beta, args.ignore_whitespace_casing
     )
-    try:
+    with as_reference(InputError, DataError):
         hypotheses = read_hypotheses(args.hypothesis)
         gold = read_gold(args.gold)
         check_lengths(hypotheses, gold, names=(args.hypothesis, args.gold))
-    except (InputError, DataError) as error:
-        raise ReferenceExit(str(error)) from error
     if not gold:
         warn(f"{args.hypothesis} and {args.gold} are empty: nothing was scored")
     decisions = decide(hypotheses, gold, settings)

@@ -20,6 +20,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from gec.errors import DataError, InputError
+from gec.eval.score import NOT_M2, warn_of_bom, warn_of_outside
 from gec.files import decode, read_document
 
 
@@ -87,12 +88,17 @@ def read_gold(name: str) -> list[GoldSentence]:
         InputError: missing, unreadable or not UTF-8.
         DataError: malformed; says the line.
     """
+    outside: list[int] = []
     try:
-        return [
-            sentence for block in _blocks(_lines(_read(name))) for sentence in _sentences(block)
+        sentences = [
+            sentence
+            for block in _blocks(_lines(_read(name)))
+            for sentence in _sentences(block, outside)
         ]
     except DataError as error:
         raise DataError(f"{name}: {error}") from None
+    warn_of_outside(name, outside)
+    return sentences
 
 
 def _read(name: str) -> str:
@@ -104,6 +110,7 @@ def _read(name: str) -> str:
             raise InputError(f"{name}: cannot be read ({reason})") from None
     else:
         document = read_document(name)
+    warn_of_bom(document)
     return document.bom + document.text  # m2scorer takes the mark for a part of the first token
 
 
@@ -129,15 +136,17 @@ def _blocks(lines: Iterator[_Line]) -> Iterator[list[_Line]]:
         yield block
 
 
-def _sentences(block: list[_Line]) -> Iterator[GoldSentence]:
+def _sentences(block: list[_Line], outside: list[int]) -> Iterator[GoldSentence]:
     """The sentences of one block, nearly always one.
 
     Several share the block's edits: a sentence gets those that end within it or before it, counted
-    from the start of the block.
+    from the start of the block. ``outside`` gets the lines of edits that lie in none of them.
     """
     sources = [line.text[2:].strip() for line in block if line.text.startswith("S ")]
     if not sources:
-        raise DataError(f"line {block[0].number}: a block without a sentence (a line 'S ...')")
+        raise DataError(
+            f"line {block[0].number}: a block without a sentence (a line 'S ...'); {NOT_M2}"
+        )
     tokens = " ".join(sources).split()
     edits: dict[int, list[GoldEdit]] = {}
     previous = ""
@@ -145,6 +154,8 @@ def _sentences(block: list[_Line]) -> Iterator[GoldSentence]:
         if line.text.startswith("A "):
             annotator, edit = _edit(line, tokens)
             edits.setdefault(annotator, []).append(edit)
+            if not (0 <= edit.start <= edit.end <= len(tokens) or edit.start == edit.end == -1):
+                outside.append(line.number)
         elif not line.text.startswith(("S ", "I ")):
             raise DataError(f"line {line.number}: {_not_m2(line, previous)}")
         previous = line.end
@@ -190,4 +201,4 @@ def _not_m2(line: _Line, previous: str) -> str:
         return r"the empty line ends with \r\n, not \n; convert the file to Unix line ends"
     if not line.text.strip():
         return "blanks in the line between two blocks; it must be empty"
-    return f"expected 'S ...' or 'A ...', found {line.text[:40]!r}"
+    return f"expected 'S ...' or 'A ...', found {line.text[:40]!r}; {NOT_M2}"

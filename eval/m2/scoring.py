@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
-from gec.errors import InputError
+from gec.errors import ConfigError, InputError
 from gec.eval.m2.lattice import Edit, Lattice, build_lattice
 from gec.eval.m2.reading import GoldEdit, GoldSentence
 from gec.eval.m2.search import cheapest_path, gold_weights
@@ -105,7 +105,7 @@ class Settings:
 
     def __post_init__(self) -> None:
         if self.version not in VERSIONS:
-            raise ValueError(f"version must be one of {VERSIONS}, not {self.version!r}")
+            raise ConfigError(f"version must be one of {', '.join(VERSIONS)}, not {self.version!r}")
 
     @property
     def signature(self) -> str:
@@ -151,6 +151,7 @@ def score_m2(
 
     Raises:
         InputError: not as many hypotheses as gold sentences.
+        ConfigError: no such version.
     """
     settings = Settings(version, max_unchanged_words, beta, ignore_whitespace_casing)
     return summarize(decide(hypotheses, gold, settings), settings)

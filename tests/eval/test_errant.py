@@ -268,19 +268,41 @@ def test_a_last_sentence_without_an_empty_line_is_kept(nlp: Language) -> None:
     assert again.count("S ") == GOLD.count("S ") == 4
 
 
-@pytest.mark.parametrize("span", ["5 9", "-1 2", "3 2"])
+BEYOND = "S fine\n\nS one two three\nA {span}|||X|||y|||REQUIRED|||-NONE-|||0\n\n"
+
+
+@pytest.mark.parametrize("span", ["-1 2", "3 2"])
 def test_an_edit_outside_its_sentence(
     file: File, capsys: pytest.CaptureFixture[str], span: str
 ) -> None:
-    name = file(
-        f"S fine\n\nS one two three\nA {span}|||X|||y|||REQUIRED|||-NONE-|||0\n\n",
-        "bad.m2",
-    )
+    name = file(BEYOND.format(span=span), "bad.m2")
     assert main(["errant", "m2", "-auto", name, "-out", "o.m2"]) == 2
     assert not Path("o.m2").exists()
-    message = capsys.readouterr().err
-    assert "bad.m2: the sentence in line 3 has 3 tokens" in message
-    assert message.count("\n") == 1
+    assert "error: bad.m2: the sentence in line 3 has an edit" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("mode", ["-auto", "-gold"])
+@pytest.mark.parametrize("span", ["5 9", "3 4", "2 9"])
+def test_an_edit_beyond_the_end_stands_at_the_end(
+    file: File,
+    reference: Callable[..., None],
+    capsys: pytest.CaptureFixture[str],
+    span: str,
+    mode: str,
+) -> None:
+    name = file(BEYOND.format(span=span), "beyond.m2")
+    reference(m2_to_m2, name, mode, "-out", "expected.m2")
+    assert main(["errant", "m2", mode, name, "-out", "o.m2", "--spacy-model", SHIPPED]) == 0
+    assert Path("o.m2").read_bytes() == Path("expected.m2").read_bytes()
+    assert "edits outside their sentence: 1, the first in line 4" in capsys.readouterr().err
+
+
+def test_the_same_file_twice(file: File, capsys: pytest.CaptureFixture[str]) -> None:
+    name = file("S one two three\n\nS four\n\n", "o.m2")
+    assert main(["score", "errant", name, name]) == 2
+    assert "o.m2 has 4 lines, o.m2 has 2" in capsys.readouterr().err
+    assert main(["errant", "parallel", "-orig", "-", "-cor", "-", "-out", "-"]) == 2
+    assert "only once" in capsys.readouterr().err
 
 
 # ----------------------------------------------------------------------------------- score errant

@@ -13,6 +13,7 @@ import pytest
 from errant.commands import compare_m2
 
 from gec.cli import main
+from gec.errors import ConfigError, DataError, InputError
 from gec.eval import errant_compare as module
 from gec.eval.errant_compare import (
     Annotation,
@@ -23,7 +24,6 @@ from gec.eval.errant_compare import (
     parse_blocks,
     read_blocks,
 )
-from gec.eval.score import ReferenceExit
 
 File = Callable[..., str]
 Capture = pytest.CaptureFixture[str]
@@ -309,9 +309,8 @@ def test_windows_line_ends() -> None:
 
 @pytest.mark.parametrize("beta", [0.0, 1e200])
 def test_betas_without_an_f(beta: float) -> None:
-    with pytest.raises(ReferenceExit, match="is not defined for P 1 and R 0") as caught:
+    with pytest.raises(ConfigError, match="is not defined for P 1 and R 0"):
         compare([block()], [block(X)], beta=beta)
-    assert caught.value.status == 1
 
 
 @pytest.mark.parametrize("beta", ["nan", "inf", "much"])
@@ -322,9 +321,68 @@ def test_betas_that_are_no_numbers(beta: str, capsys: Capture) -> None:
 
 def test_a_type_without_operation() -> None:
     score = compare([block(X._replace(type=""))], [block()])
-    with pytest.raises(ReferenceExit, match="without a type"):
+    with pytest.raises(ConfigError, match="without a type"):
         score.table(1)
     assert score.grouped(2) == {"": Counts(0, 1, 0)}
+
+
+def test_functions_end_with_2_and_only_the_command_with_1(file: File, capsys: Capture) -> None:
+    bad = file("S a\nA 0\n")
+    with pytest.raises(DataError, match="line 2: expected 'A START END") as malformed:
+        read_blocks(bad)
+    with pytest.raises(InputError, match="1 sentences, the reference 2") as unequal:
+        compare([block()], [block(), block()])
+    assert (malformed.value.status, unequal.value.status) == (2, 2)
+    assert main(["errant", "compare", "-hyp", bad, "-ref", bad]) == 1
+    capsys.readouterr()
+    ours, theirs = file("S a\n"), file("S a\nA 0 1|||R:NOUN|||x|||R|||N|||0\n")
+    assert main(["errant", "compare", "-hyp", ours, "-ref", theirs, "-b", "0"]) == 1
+    assert "F0.0 is not defined" in capsys.readouterr().err
+
+
+def test_an_unknown_mode() -> None:
+    with pytest.raises(ConfigError, match="mode must be one of dt, ds, cs, cse, not 'x'"):
+        compare([], [], mode="x")  # type: ignore[arg-type]
+
+
+def test_a_file_that_is_not_m2(file: File, capsys: Capture) -> None:
+    text = file("S a\n\nThe cat sat .\n", "text")
+    message = "text, line 3: expected 'S ...', found 'The cat sat .'; is this an M2 file? (HYP and"
+    with pytest.raises(DataError, match="is this an M2 file") as caught:
+        read_blocks(text)
+    assert message in str(caught.value)
+    assert main(["errant", "compare", "-hyp", text, "-ref", text]) == 0
+    assert capsys.readouterr().err.count(f"gec: warning: {message}") == 2
+    assert [found.sentence for found in parse_blocks("S \n\nS\n\nS a", "empty")] == ["", "", "a"]
+
+
+def test_edits_outside_their_sentence(file: File, capsys: Capture) -> None:
+    spans = ("0 1", "2 2", "-1 -1", "2 3", "-2 -1")
+    lines = [f"A {span}|||R:NOUN|||x|||R|||N|||0\n" for span in spans]
+    name = file("".join(["S c\n\nS a b\n", *lines]), "far.m2")
+    assert main(["errant", "compare", "-hyp", name, "-ref", file("S c\n\nS a b\n")]) == 0
+    warning = "far.m2: edits outside their sentence: 2, the first in line 7\n"
+    assert capsys.readouterr().err.count(warning) == 1
+
+
+def test_a_byte_order_mark_is_named(file: File, capsys: Capture) -> None:
+    name = file("\ufeffS a\n", "bom.m2")
+    assert main(["errant", "compare", "-hyp", name, "-ref", file("S a\n")]) == 0
+    warning = "bom.m2: begins with a byte order mark; remove it"
+    assert capsys.readouterr().err.count(warning) == 1
+
+
+def test_standard_input_is_read_once(capsys: Capture) -> None:
+    assert main(["errant", "compare", "-hyp", "-", "-ref", "-"]) == 2
+    assert "standard input (-) can be read only once" in capsys.readouterr().err
+
+
+def test_the_signature_of_the_command_names_the_rules(file: File, capsys: Capture) -> None:
+    name = file("S a\n")
+    assert main(["errant", "compare", "-hyp", name, "-ref", name, "-b", "0.33333337"]) == 0
+    signature = capsys.readouterr().err
+    assert signature.startswith("errant|mode:cs|beta:0.33333337|")
+    assert "|version:3.0.2|gec:" in signature
 
 
 def test_examples() -> None:

@@ -98,7 +98,8 @@ PYTHON2 = {
 @pytest.mark.parametrize("name", PYTHON2)
 def test_default_sampling_is_that_of_python2(name: str) -> None:
     references = [lines(f"cases/{name}.ref{i}") for i in range(2)]
-    score = gleu(lines(f"cases/{name}.src"), lines(f"cases/{name}.hyp"), references)
+    sources, hypotheses = lines(f"cases/{name}.src"), lines(f"cases/{name}.hyp")
+    score = gleu(sources, hypotheses, references, allow_fewer=name == "fewer_hyp")
     assert str(score) == PYTHON2[name]
     assert score.signature.startswith("gleu|references:2|n:4|iterations:500|sampling:python2|gec:")
 
@@ -173,6 +174,30 @@ def test_json(capsys: Capture) -> None:
     assert "|n:4|level:sentence|" in score["signature"]
 
 
+def test_json_of_several_is_one_list(capsys: Capture) -> None:
+    case = CASES[0]
+    files = ["-s", case["src"], "-r", *case["refs"], "--hyp", case["hyp"], "cases/perfect.hyp"]
+    assert main(["score", "gleu", *files, "--json"]) == 0
+    first, second = json.loads(capsys.readouterr().out)
+    assert first["signature"] == second["signature"]
+    assert first["estimates"] != second["estimates"]
+
+
+def test_fewer_hypotheses_that_look_shifted(file: File, capsys: Capture) -> None:
+    texts = ["He went home .", "Many cats sleep all day .", "It rains today .", "We eat bread ."]
+    source = file("".join(f"{text}\n" for text in texts))
+    hypothesis = file("".join(f"{text}\n" for text in texts[:1] + texts[2:]))
+    assert main(["score", "gleu", hypothesis, "-s", source, "-r", source]) == 0
+    assert "sentences are scored; they look shifted from line 2 on" in capsys.readouterr().err
+
+
+def test_functions_score_fewer_hypotheses_only_when_told() -> None:
+    for score in (gleu, sentence_gleu):
+        with pytest.raises(InputError, match="hypotheses has 1 lines, sources has 2"):
+            score(["a", "b"], ["a"], [["a", "b"]])
+        assert len(score(["a", "b"], ["a"], [["a", "b"]], allow_fewer=True).estimates) == 1
+
+
 def test_fast_on_a_corpus_of_jflegs_size() -> None:
     rng = random.Random(0)
     corpus = [[" ".join(rng.choices("abcdefgh", k=19)) for _ in range(754)] for _ in range(6)]
@@ -202,6 +227,8 @@ def test_wrong_lists() -> None:
         sentence_gleu(["a"], ["a"], [])
     with pytest.raises(ReferenceExit, match="2 hypotheses for 1 source"):
         sentence_gleu(["a"], ["a", "b"], [["a"]])
+    with pytest.raises(ConfigError, match="reference 0: a list of sentences is needed"):
+        gleu(["a"], ["a"], "b")
 
 
 def test_wrong_files(file: File, capsys: Capture) -> None:
@@ -217,3 +244,5 @@ def test_wrong_files(file: File, capsys: Capture) -> None:
     assert "the hypothesis is empty" in error("-s", one, "-r", one, "--hyp", empty)
     assert "no hypothesis: name one before -r" in error("-s", one, "-r", one)
     assert "no such file" in error("-s", one, "-r", one, "--hyp", "nowhere")
+    assert "can be read only once" in error("-s", "-", "-r", one, "--hyp", "-")
+    assert f"{one} has 1 lines, {two} has 2" in error("-s", two, "-r", one, one, "--hyp", two)

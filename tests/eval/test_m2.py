@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import gzip
 import json
+import os
 import random
 import re
+import subprocess
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -15,7 +18,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from gec.cli import main
-from gec.errors import DataError, InputError
+from gec.errors import ConfigError, DataError, InputError
 from gec.eval.m2 import (
     Edit,
     GoldEdit,
@@ -164,6 +167,49 @@ def test_empty_files_are_perfect_with_a_warning(file: Write, capsys: Capture) ->
     assert "gec: warning: a.txt and b.m2 are empty" in captured.err
 
 
+def test_json_is_json_only(file: Write, capsys: Capture) -> None:
+    files = [file("The cat .\nThe dog .\n"), file(GOLD)]
+    for option in ("-v", "--very_verbose"):
+        assert main(["score", "m2", *files, "--json", option]) == 2
+        out, err = capsys.readouterr()
+        assert (out, "leave out -v and --very_verbose" in err) == ("", True)
+    assert main(["score", "m2", *files, "--json", "--beta", "1e200"]) == 2
+    out, err = capsys.readouterr()
+    assert (out, "JSON cannot hold" in err) == ("", True)
+
+
+def test_standard_output_is_utf_8_in_every_locale(file: Write) -> None:
+    files = [file("caf\xe9\n"), file("S caf\xe9\n")]
+    run = "import sys; from gec.cli import main; sys.exit(main(sys.argv[1:]))"
+    found = subprocess.run(
+        [sys.executable, "-c", run, "score", "m2", "-v", *files],
+        env=os.environ | {"PYTHONIOENCODING": "ascii"},
+        capture_output=True,
+        check=True,
+    )
+    assert "SOURCE        : caf\xe9" in found.stdout.decode("utf-8").splitlines()
+
+
+def test_standard_input_is_read_once(capsys: Capture) -> None:
+    assert main(["score", "m2", "-", "-"]) == 2
+    assert "standard input (-) can be read only once" in capsys.readouterr().err
+
+
+def test_what_is_odd_is_warned_of_once(file: Write, capsys: Capture) -> None:
+    edits = [f"A {span}|||X|||x|||R|||N|||0\n" for span in ("0 1", "-1 -1", "1 2", "3 4")]
+    hypothesis, gold = file("\ufeffx\n", "hyp.txt"), file("".join(["S a\n", *edits]), "gold.m2")
+    assert main(["score", "m2", hypothesis, gold]) == 0
+    assert capsys.readouterr().err.splitlines()[:-1] == [
+        "gec: warning: hyp.txt: begins with a byte order mark; remove it",
+        "gec: warning: gold.m2: edits outside their sentence: 2, the first in line 4",
+    ]
+
+
+def test_swapped_files_get_a_hint(file: Write, capsys: Capture) -> None:
+    assert main(["score", "m2", file(GOLD), file("The cat .\n")]) == 1
+    assert "is this an M2 file? (HYP and GOLD swapped?)" in capsys.readouterr().err
+
+
 # ------------------------------------------------------------------------------------- bad input
 
 
@@ -223,7 +269,7 @@ def test_lengths_are_checked_by_the_function_too() -> None:
 
 
 def test_an_unknown_version() -> None:
-    with pytest.raises(ValueError, match="version must be one of"):
+    with pytest.raises(ConfigError, match="version must be one of"):
         score_m2([], [], version="4")
 
 

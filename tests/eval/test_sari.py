@@ -215,4 +215,5 @@ def test_wrong_files(names: dict[str, Any], file: File, capsys: Capture) -> None
     assert f"{longer} has 3 lines, {source} has 2" in error(longer, source, *references)
     assert f"{longer} has 3 lines, {source} has 2" in error(names["hyp"], source, longer)
     assert "no sentence to score" in error(empty, empty, empty)
+    assert "can be read only once" in error("-", "-", *references)
     assert "not UTF-8 at byte 0" in error(file(b"\xff\n"), source, *references)

@@ -131,8 +131,11 @@ def test_options_of_the_command(file: File, capsys: Capture) -> None:
 
 
 def test_wrong_arguments() -> None:
-    with pytest.raises(ConfigError, match="samples must be at least 0"):
-        rouge(["a"], [["a"]], samples=-1)
+    for samples in (-1, 1):
+        with pytest.raises(ConfigError, match=f"--samples must be 0 or at least 2, not {samples}"):
+            rouge(["a"], [["a"]], samples=samples)
+    with pytest.raises(ConfigError, match="reference 0: a list of sentences is needed"):
+        rouge(["a"], ["a"])
     with pytest.raises(ConfigError, match="separator of sentences must not be empty"):
         rouge(["a"], [["a"]], separator="")
     with pytest.raises(InputError, match="nothing to score"):

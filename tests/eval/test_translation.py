@@ -101,7 +101,9 @@ def test_options_of_the_commands(file: File, capsys: Capture) -> None:
 def test_wrong_arguments() -> None:
     with pytest.raises(ConfigError, match="tokenize must be one of none, zh, 13a, intl, char"):
         bleu(["a"], [["a"]], tokenize="penn")
-    with pytest.raises(ConfigError, match="samples must be 0 or at least 2, not 1"):
+    with pytest.raises(ConfigError, match="a list of sentences is needed, not the string 'b'"):
+        bleu(["a"], ["b"])
+    with pytest.raises(ConfigError, match="--samples must be 0 or at least 2, not 1"):
         bleu(["a"], [["a"]], samples=1)
     with pytest.raises(ConfigError, match="word_order must be at least 0"):
         chrf(["a"], [["a"]], word_order=-1)
@@ -126,3 +128,4 @@ def test_wrong_files(file: File, capsys: Capture) -> None:
     )
     assert f"{latin}: not UTF-8" in error(hypothesis, latin)
     assert "nothing to score" in error(empty, empty)
+    assert "can be read only once" in error(hypothesis, "-", "-")

@@ -64,8 +64,8 @@ def build_speller(
     for right in {right for rights in wrongs.values() for right in rights if "'" in right}:
         stem = right.partition("'")[0]  # didn't is as frequent as its stem, they're rarer than they
         words[right] = max(1, frequency(stem) // (1 if stem in _STEMS else 20))
-    wrong = {w: dict(rights) for w, rights in sorted(wrongs.items()) if w not in known}
-    return Speller(words, wrong)
+    unknown = {w: dict(rights) for w, rights in sorted(wrongs.items()) if w not in known}
+    return Speller(words, unknown)
 
 
 def read_speller(

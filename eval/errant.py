@@ -12,15 +12,13 @@ sentence without an empty line after it is kept.
 from __future__ import annotations
 
 import argparse
-import sys
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import chain, islice
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeVar
 
-from gec.errors import ConfigError, DataError, InputError
+from gec.errors import ConfigError, DataError
 from gec.eval.errant_compare import (
     Annotation,
     Block,
@@ -29,7 +27,15 @@ from gec.eval.errant_compare import (
     read_blocks,
 )
 from gec.eval.pipeline import describe, load_pipeline
-from gec.eval.score import check_parallel, once, read_lines, show, signature, warn_of_outside
+from gec.eval.score import (
+    check_parallel,
+    once,
+    read_lines,
+    show,
+    signature,
+    warn_of_outside,
+    write_text,
+)
 
 if TYPE_CHECKING:
     from spacy.language import Language
@@ -128,6 +134,14 @@ class Annotator:
             [] if source == cor else self.edits(docs[source], docs[cor]) for source, cor in pairs
         ]
 
+    def blocks(self, sources: Sequence[str], hypotheses: Sequence[str]) -> list[Block]:
+        """Return a system's edits as :func:`gec.eval.errant_compare.compare` takes them."""
+        return [
+            Block(source, tuple(Annotation(e.start, e.end, e.type, e.correction, 0) for e in edits))
+            for chunk in _chunks(zip(sources, hypotheses, strict=True))
+            for (source, _), edits in zip(chunk, self.annotate(chunk), strict=True)
+        ]
+
     def parse(self, texts: Iterable[str], *, tokenize: bool = False) -> dict[str, Doc]:
         """Parse every distinct text, split at blanks or by the pipeline's tokenizer."""
         distinct = list(dict.fromkeys(texts))
@@ -215,7 +229,7 @@ def parallel_main(args: argparse.Namespace) -> int:
     check_parallel(files)
     annotator = _annotator(args)
     (_, sources), *cors = files
-    _write(args.out, parallel(sources, [c for _, c in cors], annotator, tokenize=args.tok))
+    write_text(args.out, parallel(sources, [c for _, c in cors], annotator, tokenize=args.tok))
     return 0
 
 
@@ -330,7 +344,7 @@ def m2_main(args: argparse.Namespace) -> int:
     annotator = _annotator(args)
     options = {"gold": args.gold, "minimise": not args.no_min, "keep_types": args.old_cats}
     try:
-        _write(args.out, reannotate(blocks, annotator, **options))
+        write_text(args.out, reannotate(blocks, annotator, **options))
     except DataError as error:
         raise DataError(f"{args.m2_file}: {error}") from error
     return 0
@@ -348,13 +362,7 @@ def score_main(args: argparse.Namespace) -> int:
     check_parallel([(args.gold, sources), (args.hypothesis, hypotheses)])
     warn_of_outside(args.gold, outside(gold))
     annotator = Annotator(load_pipeline(args.spacy_model))
-    blocks = []
-    for chunk in _chunks(zip(sources, hypotheses, strict=True)):
-        blocks += [
-            Block(source, tuple(Annotation(e.start, e.end, e.type, e.correction, 0) for e in edits))
-            for (source, _), edits in zip(chunk, annotator.annotate(chunk), strict=True)
-        ]
-    compare_files(args, blocks, gold, annotator.settings)
+    compare_files(args, annotator.blocks(sources, hypotheses), gold, annotator.settings)
     return 0
 
 
@@ -432,16 +440,3 @@ def agreement_main(args: argparse.Namespace) -> int:
 
 def _annotator(args: argparse.Namespace) -> Annotator:
     return Annotator(load_pipeline(args.spacy_model), lev=args.lev, merge=args.merge)
-
-
-def _write(name: str, blocks: Iterable[str]) -> None:
-    """Write to a file, or with ``-`` to standard output; UTF-8 whatever the locale."""
-    if name == "-":
-        sys.stdout.flush()
-        sys.stdout.buffer.writelines(block.encode("utf-8") for block in blocks)
-        return
-    try:
-        with Path(name).open("w", encoding="utf-8", newline="\n") as file:
-            file.writelines(blocks)
-    except OSError as error:
-        raise InputError(f"{name}: cannot be written ({error.strerror})") from error

@@ -35,7 +35,7 @@ from gec.eval.errant_compare import (
 )
 from gec.eval.m2 import GoldSentence, M2Score, read_gold, score_m2
 from gec.eval.pipeline import load_pipeline
-from gec.eval.score import check_parallel, read_lines
+from gec.eval.score import check_parallel, read_lines, write_text
 from gec.eval.significance import Comparison, Interval
 
 THRESHOLDS = 20
@@ -166,7 +166,8 @@ def evaluate(
         (len(s.matched), len(s.proposed) - len(s.matched), len(s.gold) - len(s.matched))
         for s in m2.per_sentence
     ]
-    annotated = _annotate(annotator, blocks, texts)
+    sources = [block.sentence for block in blocks]
+    annotated = annotator.blocks(sources, texts)
     errant = compare(annotated, blocks, beta=beta, how=annotator.settings)
     typed = compare(annotated, errant_types(blocks, annotator), beta=beta)
     return Result(
@@ -204,27 +205,17 @@ def _bootstrap(
     return significance.bootstrap(np.array(counts), beta=beta, samples=samples, seed=seed)
 
 
-def _annotate(annotator: Annotator, blocks: Sequence[Block], texts: Sequence[str]) -> list[Block]:
-    pairs = [(block.sentence, text) for block, text in zip(blocks, texts, strict=True)]
-    return [
-        Block(
-            block.sentence,
-            tuple(Annotation(e.start, e.end, e.type, e.correction, 0) for e in edits),
-        )
-        for block, edits in zip(blocks, annotator.annotate(pairs), strict=True)
-    ]
-
-
 def _curve(
     system: System, annotator: Annotator, blocks: Sequence[Block], beta: float
 ) -> Iterable[Point]:
     confidences = sorted(edit.confidence for line in system.lines for edit in line.edits)
     if not confidences:
         return
+    sources = [block.sentence for block in blocks]
     shares = np.linspace(0, 1, THRESHOLDS)
     for threshold in sorted(set(np.quantile(confidences, shares, method="lower").tolist())):
         texts = [above(line, threshold) for line in system.lines]
-        score = compare(_annotate(annotator, blocks, texts), blocks, beta=beta)
+        score = compare(annotator.blocks(sources, texts), blocks, beta=beta)
         yield Point(threshold, score.precision, score.recall, score.f)
 
 
@@ -406,6 +397,8 @@ def render(
 
 def main(args: argparse.Namespace) -> int:
     """``gec report GOLD.m2 HYP [HYP2] --output PAGE.html``"""
+    if "-" in (args.gold, *args.hypotheses):
+        raise ConfigError("a report reads files, not standard input (-)")
     if len(args.hypotheses) > 2:
         raise ConfigError(f"a report compares at most 2 systems, not {len(args.hypotheses)}")
     names = args.names.split(",") if args.names else [Path(name).name for name in args.hypotheses]
@@ -439,7 +432,7 @@ def main(args: argparse.Namespace) -> int:
         settings=options | annotator.settings,
         examples=args.examples,
     )
-    _write(args.output, page)
+    write_text(args.output, [page])
     out = sys.stderr if args.output == "-" else sys.stdout
     for result in results:
         print(f"{result.system.name}: ERRANT F{args.beta:g} {result.errant_interval[2]}", file=out)
@@ -447,13 +440,3 @@ def main(args: argparse.Namespace) -> int:
     if comparison:
         print(f"difference in ERRANT F: {comparison.difference}, p = {comparison.p:.4f}", file=out)
     return 0
-
-
-def _write(name: str, page: str) -> None:
-    if name == "-":
-        print(page)
-        return
-    try:
-        Path(name).write_text(page, encoding="utf-8")
-    except OSError as error:
-        raise InputError(f"{name}: cannot be written ({error.strerror})") from error

@@ -8,9 +8,10 @@ from __future__ import annotations
 import dataclasses
 import json
 import sys
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from difflib import SequenceMatcher
+from pathlib import Path
 from typing import Any, ClassVar, Protocol
 
 from gec import __version__
@@ -136,6 +137,23 @@ def read_lines(name: str) -> list[str]:
     if not lines[-1]:
         lines.pop()
     return [line.removesuffix("\r") for line in lines]
+
+
+def write_text(name: str, parts: Iterable[str]) -> None:
+    """Write to a file, or with ``-`` to standard output; UTF-8 whatever the locale.
+
+    Raises:
+        InputError: the file cannot be written.
+    """
+    if name == "-":
+        use_utf8()
+        sys.stdout.writelines(parts)
+        return
+    try:
+        with Path(name).open("w", encoding="utf-8", newline="\n") as file:
+            file.writelines(parts)
+    except OSError as error:
+        raise InputError(f"{name}: cannot be written ({error.strerror})") from error
 
 
 def check_parallel(

@@ -265,7 +265,7 @@ class Corrector:
                     target,
                     confidences=confidences,
                     spaced=True if tokenized else None,
-                    misspelt={sentence.words[p].text for p in self._respell(sentence)},
+                    misspelt={job.words[p].text for job, _, _ in parts for p in job.respelt},
                 )
             results.append(
                 SentenceResult(

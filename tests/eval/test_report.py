@@ -157,6 +157,7 @@ def test_systems_that_do_not_fit(
         (["a", "b", "c"], "at most 2 systems"),
         (["a", "--names", "x,y"], "2 names for 1 systems"),
         (["missing"], "missing: no such file"),
+        (["-"], "reads files, not standard input"),
     ],
 )
 def test_usage(

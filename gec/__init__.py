@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 from gec.errors import ConfigError, DataError, GecError, InputError, ModelError
 
 if TYPE_CHECKING:
-    from gec.corrector import Correction, Corrector
+    from gec.corrector import Correction, Corrector, Options
     from gec.loading import load
     from gec.text.edits import Edit
 
@@ -29,6 +29,7 @@ __all__ = [
     "GecError",
     "InputError",
     "ModelError",
+    "Options",
     "__version__",
     "load",
 ]
@@ -37,6 +38,7 @@ _HOMES = {
     "Correction": "gec.corrector",
     "Corrector": "gec.corrector",
     "Edit": "gec.text.edits",
+    "Options": "gec.corrector",
     "load": "gec.loading",
 }
 

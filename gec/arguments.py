@@ -53,7 +53,7 @@ def add_strategy_options(parser: argparse._ActionsContainer) -> None:
         type=not_negative,
         metavar="NATS",
         help="let a copied token stand when another is better by at most NATS (iad only; "
-        "default: the bundle's; 0 gives exactly what greedy gives)",
+        "default: the setting's; 0 gives exactly what greedy gives)",
     )
 
 

@@ -193,9 +193,10 @@ def _load(args: argparse.Namespace) -> Corrector:
         device=args.device,
         precision=args.precision,
         strategy=options.get("strategy") or "iad",
+        setting=options.get("setting"),
         tolerance=options.get("tolerance"),
         beam_size=options.get("beam_size") or 5,
-        min_confidence=options.get("min_confidence") or 0.0,
+        min_confidence=options.get("min_confidence"),
         dictionary=_read_dictionary(dictionary) if dictionary else (),
         spelling=not options.get("no_spelling"),
     )
@@ -411,14 +412,19 @@ def _add_correct(commands: Commands[argparse.ArgumentParser]) -> None:
     add("--time", action="store_true", help="milliseconds of each sentence")
     group = parser.add_argument_group("decoding")
     add = group.add_argument
+    add(
+        "--setting",
+        choices=("precise", "balanced", "thorough"),
+        help="few and sure edits, or more: the bundle's tolerance and least confidence "
+        "(default: balanced)",
+    )
     add_strategy_options(group)
     add("--beam-size", type=positive, metavar="N", help="hypotheses kept (beam only; default: 5)")
     add(
         "--min-confidence",
         type=fraction,
-        default=0.0,
         metavar="P",
-        help="leave out edits less certain than P, 0 to 1 (default: 0)",
+        help="leave out edits less certain than P, 0 to 1 (default: the setting's)",
     )
     add("--dictionary", metavar="FILE", help="words never to change, one a line")
     add("--no-spelling", action="store_true", help="leave misspelt words to the model")

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import copy
 import math
 import time
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections import defaultdict
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import islice, pairwise
 
 import torch
 
+from gec.confidence import Calibration, Evidence
 from gec.decoding.acceptance import Acceptance, Conservative
 from gec.decoding.beam import BeamSearch
 from gec.decoding.decoder import Decoder, Hypothesis
@@ -18,17 +21,63 @@ from gec.decoding.drafters.copy import CopyDrafter
 from gec.decoding.model import Model
 from gec.decoding.trace import Trace
 from gec.errors import ConfigError
-from gec.text.edits import Edit, WordEdit, align, apply, to_edits
+from gec.text.edits import Edit, WordEdit, align, apply, classify, to_edits
 from gec.text.segmentation import Sentence, looks_english, segment, windows
 from gec.text.spelling import Speller
 from gec.text.subwords import Subwords
 from gec.text.words import Word, split_tokenized, tokenize_line
 
 STRATEGIES = ("iad", "greedy", "beam")
+BALANCED = "balanced"
+"""The setting where none is asked for."""
 WINDOW_WORDS, WINDOW_OVERLAP = 64, 16
 """Longer sentences are corrected in windows of so many words that overlap by so many."""
 WINDOW_TOKENS = 200
 """Windows with more subwords than this (long unbroken strings) are left as they are."""
+
+
+Decode = Callable[[Sequence[tuple[int, ...]], float], list[Hypothesis]]
+"""Decodes sources (token ids) with a tolerance (nats); the results are in their order."""
+
+
+@dataclass(frozen=True, slots=True)
+class Setting:
+    """What an edit must overcome to be made.
+
+    Attributes:
+        tolerance: nats by which the model must prefer another token to the source's (>= 0).
+        min_confidence: the least confidence an edit may have (0 to 1).
+    """
+
+    tolerance: float = 0.0
+    min_confidence: float = 0.0
+
+    def __post_init__(self) -> None:
+        if not (math.isfinite(self.tolerance) and self.tolerance >= 0):
+            raise ConfigError(f"tolerance must be a number of nats >= 0, not {self.tolerance}")
+        if not 0 <= self.min_confidence <= 1:
+            raise ConfigError(f"min_confidence must lie between 0 and 1, not {self.min_confidence}")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Options:
+    """What one call asks of a corrector; what is None is as the corrector was made.
+
+    Attributes:
+        setting: one of the corrector's named settings: precise, balanced, thorough.
+        tolerance: nats, instead of the setting's.
+        min_confidence: 0 to 1, instead of the setting's.
+        dictionary: words never to change (whole words, case counts), besides the corrector's own.
+        protected: spans of the text never to change, as (start, end) in code points.
+        spelling: let the dictionary correct misspelt words.
+    """
+
+    setting: str | None = None
+    tolerance: float | None = None
+    min_confidence: float | None = None
+    dictionary: Collection[str] = frozenset()
+    protected: tuple[tuple[int, int], ...] = ()
+    spelling: bool | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,44 +109,76 @@ class Correction:
 
 
 @dataclass(frozen=True, slots=True)
+class _Rule:
+    """One call's options with nothing left open."""
+
+    setting: Setting
+    dictionary: frozenset[str]
+    protected: tuple[tuple[int, int], ...]
+    speller: Speller | None
+
+
+@dataclass(frozen=True, slots=True)
 class _Job:
     """One window of one sentence on its way through the decoder."""
 
-    text: int
     sentence: int
     start: int  # first word of the window
     words: tuple[Word, ...]
     respelt: dict[int, tuple[str, float]]  # place in the window: what the model sees, confidence
+    ids: tuple[int, ...]
 
-    def seen(self) -> list[str]:
-        """Return the words as the model sees them."""
-        words: list[str] = []
-        for place, word in enumerate(self.words):
-            if place in self.respelt:
-                words += tokenize_line(self.respelt[place][0])  # a lot, did n't
-            else:
-                words.append(_model_word(word))
-        return words
+
+@dataclass(frozen=True, slots=True)
+class _Plan:
+    """A segmented text and what of it shall be decoded; ``first`` to ``last`` of its sentences."""
+
+    text: str
+    sentences: Sequence[Sentence]
+    jobs: Sequence[_Job]
+    too_long: Collection[int]
+    first: int
+    last: int
+
+    def part(self, first: int, last: int) -> _Plan:
+        last = min(last, self.last)
+        jobs = [job for job in self.jobs if first <= job.sentence < last]
+        return replace(self, jobs=jobs, first=first, last=last)
 
 
 @dataclass(frozen=True, slots=True)
 class _Reading:
     """The model's output for words ``start`` to ``end`` of a sentence.
 
-    ``probabilities`` has the least of its tokens' for each word, and EOS's; ``edits`` count the
-    sentence's words, not the window's; ``respelt`` are the words that the speller replaced.
+    ``probabilities`` has the least of its tokens' for each word, ``entries`` its first token's;
+    both have EOS's. ``edits`` count the sentence's words, not the window's; ``respelt`` are the
+    places of the words that the speller replaced, with its confidences.
     """
 
     start: int
     end: int
     words: list[str]
     probabilities: list[float]
+    entries: list[float]
     edits: list[WordEdit]
-    respelt: frozenset[str]
+    respelt: dict[int, float]
+
+    def surprise(self) -> float:
+        """Return the mean negative log-probability (nats) of what no edit wrote."""
+        edited = {p for edit in self.edits for p in range(edit.target_start, edit.target_end)}
+        kept = [
+            -math.log(max(p, 1e-12))
+            for place, p in enumerate(self.probabilities)
+            if place not in edited
+        ]
+        return sum(kept) / max(1, len(kept))
 
 
 class Corrector:
-    """Corrects texts with one model. Made by :func:`gec.load`."""
+    """Corrects texts with one model. Made by :func:`gec.load`.
+
+    Safe to use from several threads as far as its ``decode`` is; the plain one is for one thread.
+    """
 
     def __init__(
         self,
@@ -105,167 +186,228 @@ class Corrector:
         subwords: Subwords,
         *,
         strategy: str = "iad",
-        tolerance: float | None = None,
-        default_tolerance: float = 0.0,
+        settings: Mapping[str, Setting] | None = None,
+        options: Options | None = None,
         beam_size: int = 5,
-        min_confidence: float = 0.0,
-        dictionary: Collection[str] = (),
         speller: Speller | None = None,
+        calibration: Calibration | None = None,
         about: dict[str, str | int | float] | None = None,
     ) -> None:
         if strategy not in STRATEGIES:
             raise ConfigError(
                 f"unknown strategy {strategy!r}, expected one of {', '.join(STRATEGIES)}"
             )
-        if tolerance and strategy != "iad":
-            raise ConfigError("tolerance needs the iad strategy: greedy and beam copy no source")
-        if not 0 <= min_confidence <= 1:
-            raise ConfigError(f"min_confidence must lie between 0 and 1, not {min_confidence}")
-        self.subwords = subwords
-        self._dictionary = frozenset(dictionary)
-        self._speller = speller
-        self._min_confidence = min_confidence
-        self._tolerance = default_tolerance if tolerance is None else tolerance
-        drafter: Drafter = CopyDrafter() if strategy == "iad" else NoDraft()
-        acceptance: Acceptance = Conservative(
-            self._tolerance if strategy == "iad" else 0.0, logprobs=True
-        )
-        if strategy == "beam":
-            acceptance = BeamSearch(beam_size)
         self.model = model
-        self._decoder = Decoder(model, drafter, acceptance)
+        self.subwords = subwords
+        self.settings = dict(settings or {BALANCED: Setting()})
+        self._strategy = strategy
+        self._beam = BeamSearch(beam_size)
+        self._speller = speller
+        self._calibration = calibration or Calibration()
+        self._decode: Decode = self.decode
+        self._options = options or Options()
+        if self._options.tolerance and strategy != "iad":
+            raise ConfigError("tolerance needs the iad strategy: greedy and beam copy no source")
+        rule = self._rule(None)
         self._about = (about or {}) | {"strategy": strategy}
         if strategy == "iad":
-            self._about["tolerance"] = self._tolerance
+            self._about["tolerance"] = rule.setting.tolerance
+        self._about["min_confidence"] = rule.setting.min_confidence
 
     def info(self) -> dict[str, str | int | float]:
-        """Return bundle, parameters, device, precision, threads, strategy and tolerance."""
+        """Return bundle, parameters, device, precision, threads, strategy and its setting."""
         return self._about | {"threads": torch.get_num_threads()}
 
-    def correct(self, text: str, *, batch_size: int = 32) -> Correction:
-        """Correct one text of any length."""
-        return self._correct([text], batch_size, tokenized=False)[0]
+    def with_decoder(self, decode: Decode) -> Corrector:
+        """Return the same corrector with another decode function: a queue, a cache."""
+        other = copy.copy(self)
+        other._decode = decode
+        return other
 
-    def correct_many(self, texts: Iterable[str], *, batch_size: int = 32) -> Iterator[Correction]:
+    def decode(
+        self, sources: Sequence[tuple[int, ...]], tolerance: float, *, batch_size: int = 32
+    ) -> list[Hypothesis]:
+        """Decode token ids (no BOS, no EOS) with the corrector's strategy; in their order."""
+        drafter: Drafter = CopyDrafter() if self._strategy == "iad" else NoDraft()
+        acceptance: Acceptance = Conservative(tolerance, logprobs=True)
+        if self._strategy == "beam":
+            acceptance = self._beam
+        decoder = Decoder(self.model, drafter, acceptance)
+        return [found[0] for found in decoder.decode(sources, batch_size=batch_size)]
+
+    def correct(
+        self, text: str, options: Options | None = None, *, batch_size: int = 32
+    ) -> Correction:
+        """Correct one text of any length.
+
+        Raises:
+            ConfigError: an unknown setting, a number out of its range, a span outside the text.
+        """
+        return self._correct([text], options, batch_size, tokenized=False)[0]
+
+    def correct_many(
+        self, texts: Iterable[str], options: Options | None = None, *, batch_size: int = 32
+    ) -> Iterator[Correction]:
         """Correct texts lazily and in order; ``batch_size`` texts are read ahead."""
-        yield from self._stream(texts, batch_size, tokenized=False)
+        yield from self._chunks(texts, options, batch_size, tokenized=False)
 
     def correct_tokenized(
-        self, lines: Iterable[str], *, batch_size: int = 32
+        self, lines: Iterable[str], options: Options | None = None, *, batch_size: int = 32
     ) -> Iterator[Correction]:
         """Correct sentences whose tokens are set off by blanks, one a line; so are the results."""
-        yield from self._stream(lines, batch_size, tokenized=True)
+        yield from self._chunks(lines, options, batch_size, tokenized=True)
 
-    def _stream(
-        self, texts: Iterable[str], batch_size: int, *, tokenized: bool
+    def stream(
+        self, text: str, options: Options | None = None, *, batch_size: int = 32
+    ) -> Iterator[Correction]:
+        """Correct one text and yield consecutive parts of it, ``batch_size`` sentences each.
+
+        The offsets in a part count from the beginning of the whole text, those in its warnings
+        too; ``original`` and ``text`` are the part's own, and put together they are the whole's.
+        """
+        rule = self._rule(options)
+        plan = self._plan(text, rule, tokenized=False)
+        at = 0
+        for first in range(0, max(1, len(plan.sentences)), max(1, batch_size)):
+            last = first + max(1, batch_size)
+            more = last < len(plan.sentences)
+            end = plan.sentences[last].start if more else len(text)
+            (part,) = self._finish([plan.part(first, last)], rule, batch_size, tokenized=False)
+            here = [replace(e, start=e.start - at, end=e.end - at) for e in part.edits]
+            original = text[at:end]
+            yield replace(part, original=original, text=apply(original, here))
+            at = end
+
+    def _chunks(
+        self, texts: Iterable[str], options: Options | None, batch_size: int, *, tokenized: bool
     ) -> Iterator[Correction]:
         source = iter(texts)
         while chunk := list(islice(source, max(1, batch_size))):  # _correct refuses less than 1
-            yield from self._correct(chunk, batch_size, tokenized=tokenized)
+            yield from self._correct(chunk, options, batch_size, tokenized=tokenized)
 
     def _correct(
-        self, texts: Sequence[str], batch_size: int, *, tokenized: bool
+        self, texts: Sequence[str], options: Options | None, batch_size: int, *, tokenized: bool
     ) -> list[Correction]:
+        rule = self._rule(options)
+        plans = [self._plan(text, rule, tokenized=tokenized) for text in texts]
+        return self._finish(plans, rule, batch_size, tokenized=tokenized)
+
+    def _rule(self, options: Options | None) -> _Rule:
+        """Put a call's options over the corrector's own, and its numbers over its setting's."""
+        own, asked = self._options, options or Options()
+        name = asked.setting or own.setting or BALANCED
+        if name not in self.settings:
+            raise ConfigError(
+                f"unknown setting {name!r}, this bundle has {', '.join(sorted(self.settings))}"
+            )
+        setting = self.settings[name]
+        layers = [asked] if asked.setting else [asked, own]
+        for field in ("tolerance", "min_confidence"):
+            given = [value for layer in layers if (value := getattr(layer, field)) is not None]
+            if given:
+                setting = replace(setting, **{field: given[0]})
+        if self._strategy != "iad":
+            if asked.tolerance:
+                raise ConfigError(
+                    "tolerance needs the iad strategy: greedy and beam copy no source"
+                )
+            setting = replace(setting, tolerance=0.0)
+        spelling = own.spelling if asked.spelling is None else asked.spelling
+        return _Rule(
+            setting,
+            frozenset(own.dictionary) | frozenset(asked.dictionary),
+            asked.protected or own.protected,
+            self._speller if spelling is not False else None,
+        )
+
+    def _plan(self, text: str, rule: _Rule, *, tokenized: bool) -> _Plan:
+        """Segment a text, spell its words, and cut what shall be decoded into windows."""
+        sentences = self._sentences(text, rule, tokenized)
+        longest = min(WINDOW_TOKENS, self.model.max_positions - 1)
+        jobs: list[_Job] = []
+        too_long: set[int] = set()
+        for place in sorted(_correctable(sentences)):
+            sentence = sentences[place]
+            respelt = _respell(rule.speller, sentence)
+            for start, end in windows(sentence.words, size=WINDOW_WORDS, overlap=WINDOW_OVERLAP):
+                inside = {p - start: respelt[p] for p in respelt if start <= p < end}
+                words = sentence.words[start:end]
+                ids = tuple(self.subwords.encode(_seen(words, inside)))
+                if len(ids) <= longest:
+                    jobs.append(_Job(place, start, words, inside, ids))
+                else:
+                    too_long.add(place)
+        return _Plan(text, sentences, jobs, too_long, 0, len(sentences))
+
+    def _finish(
+        self, plans: Sequence[_Plan], rule: _Rule, batch_size: int, *, tokenized: bool
+    ) -> list[Correction]:
+        """Decode the windows of all plans together, and assemble each text."""
         if batch_size < 1:
             raise ConfigError(f"batch_size must be at least 1, not {batch_size}")
-        documents = [self._sentences(text, tokenized) for text in texts]
-        jobs, sources = [], []
-        too_long: set[tuple[int, int]] = set()
-        longest = min(WINDOW_TOKENS, self.model.max_positions - 1)
-        for number, sentences in enumerate(documents):
-            eligible = _correctable(sentences)
-            for place, sentence in enumerate(sentences):
-                if place not in eligible:
-                    continue
-                spans = windows(sentence.words, size=WINDOW_WORDS, overlap=WINDOW_OVERLAP)
-                respelt = self._respell(sentence)
-                for start, end in spans:
-                    inside = {p - start: respelt[p] for p in respelt if start <= p < end}
-                    job = _Job(number, place, start, sentence.words[start:end], inside)
-                    ids = self.subwords.encode(job.seen())
-                    if len(ids) <= longest:
-                        jobs.append(job)
-                        sources.append(ids)
-                    else:
-                        too_long.add((number, place))
-        found: dict[tuple[int, int], list[tuple[_Job, Hypothesis, float]]] = {}
-        order = sorted(range(len(jobs)), key=lambda i: len(sources[i]))
+        jobs = [job for plan in plans for job in plan.jobs]
+        order = sorted(range(len(jobs)), key=lambda i: len(jobs[i].ids))
+        decoded: dict[int, tuple[Hypothesis, float]] = {}
         for at in range(0, len(order), batch_size):
             chosen = order[at : at + batch_size]
             began = time.perf_counter()
-            outputs = self._decoder.decode([sources[i] for i in chosen], batch_size=batch_size)
+            found = self._decode([jobs[i].ids for i in chosen], rule.setting.tolerance)
             seconds = (time.perf_counter() - began) / len(chosen)
-            for i, hypotheses in zip(chosen, outputs, strict=True):
-                job = jobs[i]
-                key = (job.text, job.sentence)
-                found.setdefault(key, []).append((job, hypotheses[0], seconds))
+            for i, hypothesis in zip(chosen, found, strict=True):
+                decoded[i] = hypothesis, seconds
+        results = (decoded[i] for i in range(len(jobs)))
         return [
-            self._assemble(
-                text,
-                sentences,
-                [
-                    sorted(found.get((number, place), []), key=lambda f: f[0].start)
-                    for place in range(len(sentences))
-                ],
-                {place for owner, place in too_long if owner == number},
-                tokenized,
-            )
-            for number, (text, sentences) in enumerate(zip(texts, documents, strict=True))
+            self._assemble(plan, list(islice(results, len(plan.jobs))), rule, tokenized)
+            for plan in plans
         ]
 
-    def _sentences(self, text: str, tokenized: bool) -> list[Sentence]:
+    def _sentences(self, text: str, rule: _Rule, tokenized: bool) -> list[Sentence]:
+        if any(not 0 <= start <= end <= len(text) for start, end in rule.protected):
+            raise ConfigError(
+                f"protected spans must lie within the text of {len(text)} code points"
+            )
         if tokenized:
             words = split_tokenized(text)
             sentences = [Sentence(words[0].start, words[-1].end, tuple(words))] if words else []
         else:
-            sentences = segment(text, dictionary=self._dictionary)
+            sentences = segment(text, dictionary=rule.dictionary, spans=rule.protected)
         return [
-            replace(sentence, words=tuple(self._protect(word) for word in sentence.words))
-            for sentence in sentences
+            replace(s, words=tuple(_protect(word, rule.dictionary) for word in s.words))
+            for s in sentences
         ]
-
-    def _protect(self, word: Word) -> Word:
-        """Protect numbers, and in tokenized text what the dictionary names."""
-        if word.text in self._dictionary or any(c.isdigit() for c in word.text):
-            return replace(word, protected=True)
-        return word
-
-    def _respell(self, sentence: Sentence) -> dict[int, tuple[str, float]]:
-        """Return what the dictionary would write, by place; protected words stay."""
-        if self._speller is None:
-            return {}
-        protected = {place for place, word in enumerate(sentence.words) if word.protected}
-        return self._speller.correct([word.text for word in sentence.words], protected)
 
     def _assemble(
         self,
-        text: str,
-        sentences: Sequence[Sentence],
-        decoded: Sequence[Sequence[tuple[_Job, Hypothesis, float]]],
-        too_long: Collection[int],
+        plan: _Plan,
+        decoded: Sequence[tuple[Hypothesis, float]],
+        rule: _Rule,
         tokenized: bool,
     ) -> Correction:
+        parts: dict[int, list[tuple[_Job, Hypothesis]]] = defaultdict(list)
+        seconds: dict[int, float] = defaultdict(float)
+        for job, (hypothesis, took) in zip(plan.jobs, decoded, strict=True):
+            parts[job.sentence].append((job, hypothesis))
+            seconds[job.sentence] += took
         edits: list[Edit] = []
         results, warnings = [], []
-        before: Sentence | None = None
-        for place, (sentence, parts) in enumerate(zip(sentences, decoded, strict=True)):
+        for place in range(plan.first, plan.last):
+            sentence, windows_ = plan.sentences[place], parts[place]
+            title = place > 0 and _is_marker(plan.text, plan.sentences[place - 1], sentence)
             source = [word.text for word in sentence.words]
-            title = before is not None and _is_marker(text, before, sentence)
-            target, confidences = self._merge(sentence.words, parts, title)
-            before = sentence
+            target, confidences = self._merge(sentence.words, windows_, rule, title)
             where = f"characters {sentence.start}-{sentence.end}"
-            if any(hypothesis.truncated for _, hypothesis, _ in parts):
+            if any(hypothesis.truncated for _, hypothesis in windows_):
                 warnings.append(f"{where}: no end within the length limit, left as it was")
-            if place in too_long:
+            if place in plan.too_long:
                 warnings.append(f"{where}: words too long for the model, left as they were")
             if target != source:
                 edits += to_edits(
-                    text,
+                    plan.text,
                     sentence.words,
                     target,
                     confidences=confidences,
                     spaced=True if tokenized else None,
-                    misspelt={job.words[p].text for job, _, _ in parts for p in job.respelt},
+                    misspelt={job.words[p].text for job, _ in windows_ for p in job.respelt},
                 )
             results.append(
                 SentenceResult(
@@ -273,19 +415,22 @@ class Corrector:
                     sentence.end,
                     tuple(source),
                     tuple(target),
-                    self._trace([hypothesis for _, hypothesis, _ in parts]),
-                    sum(seconds for _, _, seconds in parts),
+                    self._trace([hypothesis for _, hypothesis in windows_]),
+                    seconds[place],
                 )
             )
-        return Correction(text, apply(text, edits), tuple(edits), tuple(results), tuple(warnings))
+        return Correction(
+            plan.text, apply(plan.text, edits), tuple(edits), tuple(results), tuple(warnings)
+        )
 
     def _merge(
         self,
         sentence: Sequence[Word],
-        parts: Sequence[tuple[_Job, Hypothesis, float]],
-        title: bool = False,
+        parts: Sequence[tuple[_Job, Hypothesis]],
+        rule: _Rule,
+        title: bool,
     ) -> tuple[list[str], list[float]]:
-        """Return the sentence's target words, and a probability for each and for its end.
+        """Return the sentence's target words, and a confidence for each and for its end.
 
         Where windows overlap an edit is the one's in whose part it begins (see :func:`_boundary`).
         Edits of protected words and those below ``min_confidence`` are left out; a ``title`` gets
@@ -296,69 +441,60 @@ class Corrector:
         confidences: list[float] = []
         at, carried = 0, 1.0
 
-        def add(words: Sequence[str], probabilities: Sequence[float]) -> None:
+        def add(words: Sequence[str], confidence: float) -> None:
             nonlocal carried
-            if words:  # a deletion's probability shows in what follows it
-                confidences.extend([min(carried, probabilities[0]), *probabilities[1:]])
+            if words:  # a deletion's confidence shows in what follows it
+                confidences.extend([min(carried, confidence)] + [confidence] * (len(words) - 1))
                 target.extend(words)
                 carried = 1.0
 
-        readings = [self._read(job, found) for job, found, _ in parts if not found.truncated]
+        readings = [self._read(job, found) for job, found in parts if not found.truncated]
         bounds = [0, *(_boundary(*pair) for pair in pairwise(readings)), len(source) + 1]
         for reading, (begin, end) in zip(readings, pairwise(bounds), strict=False):
-            words, probabilities = reading.words, reading.probabilities
+            respelt = {source[place] for place in reading.respelt}
             for edit in reading.edits:
                 start, stop = edit.source_start, edit.source_end
-                first, last = edit.target_start, edit.target_end
+                new = reading.words[edit.target_start : edit.target_end]
                 if not max(begin, at) <= start < end:
-                    continue
-                if min(probabilities[first : max(last, first + 1)]) < self._min_confidence:
                     continue
                 if any(word.protected for word in sentence[start:stop]):
                     continue
-                if title and start == len(source) and words[first:last] == ["."]:
+                if title and start == len(source) and new == ["."]:
                     continue
-                if self._invents(source[start:stop], words[first:last], reading.respelt):
+                if _invents(source[start:stop], new, rule.speller, respelt):
                     continue
-                add(source[at:start], [1.0] * (start - at))
-                add(words[first:last], probabilities[first:last])
-                if first == last:
-                    carried = min(carried, probabilities[last])
+                confidence = self._calibration(_evidence(source, reading, edit))
+                if confidence < rule.setting.min_confidence:
+                    continue
+                add(source[at:start], 1.0)
+                add(new, confidence)
+                if not new:
+                    carried = min(carried, confidence)
                 at = stop
-        add(source[at:], [1.0] * (len(source) - at))
+        add(source[at:], 1.0)
         return target, [*confidences, carried]
-
-    def _invents(self, old: Sequence[str], new: Sequence[str], respelt: Collection[str]) -> bool:
-        """Whether an edit writes a word that no dictionary has, or replaces one: a name, a term.
-
-        A small model spells rare words badly; those that the speller left alone stay.
-        """
-        if self._speller is None:
-            return False
-        kept = {word.lower() for word in old} & {word.lower() for word in new}
-        return any(
-            len(word) > 2 and word.isalpha() and not self._speller.knows(word)
-            for words in (new, [word for word in old if word not in respelt])
-            for word in words
-            if word.lower() not in kept
-        )
 
     def _read(self, job: _Job, hypothesis: Hypothesis) -> _Reading:
         spans = self.subwords.decode_spans(hypothesis.tokens)
         words = [word for word, _, _ in spans]
         logprobs = hypothesis.logprobs
-        probabilities = [math.exp(min(logprobs[a:b])) for _, a, b in spans]
-        edits = []
-        for edit in align([_model_word(word) for word in job.words], words):
-            start, end = edit.source_start, edit.source_end
-            for place in job.respelt.keys() & set(range(start, end)):
-                for target in range(edit.target_start, edit.target_end):
-                    probabilities[target] *= job.respelt[place][1]
-            edits.append(replace(edit, source_start=job.start + start, source_end=job.start + end))
-        end = job.start + len(job.words)
-        respelt = frozenset(job.words[place].text for place in job.respelt)
+        end = math.exp(logprobs[-1])
+        edits = [
+            replace(
+                edit,
+                source_start=job.start + edit.source_start,
+                source_end=job.start + edit.source_end,
+            )
+            for edit in align([_model_word(word) for word in job.words], words)
+        ]
         return _Reading(
-            job.start, end, words, [*probabilities, math.exp(logprobs[-1])], edits, respelt
+            job.start,
+            job.start + len(job.words),
+            words,
+            [*(math.exp(min(logprobs[a:b])) for _, a, b in spans), end],
+            [*(math.exp(logprobs[a]) for _, a, _ in spans), end],
+            edits,
+            {job.start + place: confidence for place, (_, confidence) in job.respelt.items()},
         )
 
     def _trace(self, hypotheses: Sequence[Hypothesis]) -> Trace | None:
@@ -395,6 +531,67 @@ def _is_marker(text: str, before: Sentence, sentence: Sentence) -> bool:
     """Whether ``before`` is the bullet or heading mark on whose line ``sentence`` stands."""
     return all(word.protected for word in before.words) and not any(
         c in "\r\n" for c in text[before.end : sentence.start]
+    )
+
+
+def _protect(word: Word, dictionary: Collection[str]) -> Word:
+    """Protect numbers, and in tokenized text what the dictionary names."""
+    if word.text in dictionary or any(c.isdigit() for c in word.text):
+        return replace(word, protected=True)
+    return word
+
+
+def _respell(speller: Speller | None, sentence: Sentence) -> dict[int, tuple[str, float]]:
+    """Return what the dictionary would write, by place; protected words stay."""
+    if speller is None:
+        return {}
+    protected = {place for place, word in enumerate(sentence.words) if word.protected}
+    return speller.correct([word.text for word in sentence.words], protected)
+
+
+def _seen(words: Sequence[Word], respelt: Mapping[int, tuple[str, float]]) -> list[str]:
+    """Return the words as the model sees them."""
+    seen: list[str] = []
+    for place, word in enumerate(words):
+        if place in respelt:
+            seen += tokenize_line(respelt[place][0])  # a lot, did n't
+        else:
+            seen.append(_model_word(word))
+    return seen
+
+
+def _invents(
+    old: Sequence[str], new: Sequence[str], speller: Speller | None, respelt: Collection[str]
+) -> bool:
+    """Whether an edit writes a word that no dictionary has, or replaces one: a name, a term.
+
+    A small model spells rare words badly; those that the speller left alone stay.
+    """
+    if speller is None:
+        return False
+    kept = {word.lower() for word in old} & {word.lower() for word in new}
+    return any(
+        len(word) > 2 and word.isalpha() and not speller.knows(word)
+        for words in (new, [word for word in old if word not in respelt])
+        for word in words
+        if word.lower() not in kept
+    )
+
+
+def _evidence(source: Sequence[str], reading: _Reading, edit: WordEdit) -> Evidence:
+    """Return what the decoder knows of one edit of a sentence's words."""
+    first, last = edit.target_start, edit.target_end
+    places = range(edit.source_start, edit.source_end)
+    misspelt = {source[place] for place in places if place in reading.respelt}
+    kind, _ = classify([source[p] for p in places], reading.words[first:last], misspelt)
+    return Evidence(
+        kind,
+        probability=min(reading.probabilities[first:last], default=1.0),
+        following=reading.entries[last],
+        spelling=math.prod(reading.respelt.get(place, 1.0) for place in places),
+        others=len(reading.edits) - 1,
+        words=len(source),
+        surprise=reading.surprise(),
     )
 
 

@@ -6,7 +6,7 @@ from collections.abc import Collection
 
 import torch
 
-from gec.corrector import Corrector
+from gec.corrector import Corrector, Options
 from gec.errors import ConfigError
 
 _DTYPES = {"fp32": torch.float32, "bf16": torch.bfloat16, "fp16": torch.float16}
@@ -18,9 +18,10 @@ def load(
     device: str | None = None,
     precision: str | None = None,
     strategy: str = "iad",
+    setting: str | None = None,
     tolerance: float | None = None,
     beam_size: int = 5,
-    min_confidence: float = 0.0,
+    min_confidence: float | None = None,
     dictionary: Collection[str] = (),
     spelling: bool = True,
 ) -> Corrector:
@@ -31,10 +32,11 @@ def load(
         device: "cpu", "cuda", "cuda:1", ...; None takes CUDA where there is one.
         precision: "fp32", "bf16" or "fp16"; None takes fp32, on CUDA bf16.
         strategy: "iad", "greedy" or "beam".
+        setting: "precise", "balanced" (where None) or "thorough": few and sure, or more edits.
         tolerance: nats by which the model must prefer another token before a source token is
-            given up (with "iad"); None takes the bundle's setting, 0 is lossless to "greedy".
+            given up (with "iad"); None takes the setting's, 0 is lossless to "greedy".
         beam_size: hypotheses a sentence with "beam".
-        min_confidence: edits below this probability are left out.
+        min_confidence: edits below this probability are left out; None takes the setting's.
         dictionary: words never to be touched (whole words, case counts).
         spelling: let the bundle's dictionary correct misspelt words before the model.
 
@@ -55,12 +57,16 @@ def load(
         TransformerVerifier(loaded.network),
         loaded.subwords,
         strategy=strategy,
-        tolerance=tolerance,
-        default_tolerance=float(loaded.config.get("decoding", {}).get("tolerance", 0.0)),
+        settings=loaded.settings,
+        options=Options(
+            setting=setting,
+            tolerance=tolerance,
+            min_confidence=min_confidence,
+            dictionary=dictionary,
+        ),
         beam_size=beam_size,
-        min_confidence=min_confidence,
-        dictionary=dictionary,
         speller=loaded.speller if spelling else None,
+        calibration=loaded.calibration,
         about={
             "bundle": loaded.name,
             "parameters": parameters,

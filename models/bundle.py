@@ -11,7 +11,7 @@ from __future__ import annotations
 import argparse
 import json
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +19,9 @@ import torch
 from safetensors import SafetensorError
 from safetensors.torch import load_file, save_file
 
-from gec.errors import DataError, ModelError
+from gec.confidence import Calibration
+from gec.corrector import BALANCED, Setting
+from gec.errors import ConfigError, DataError, ModelError
 from gec.models.transformer import Transformer, TransformerConfig
 from gec.text.spelling import Speller
 from gec.text.subwords import Subwords
@@ -28,16 +30,25 @@ FORMAT = 1
 BUNDLES = Path(__file__).parent / "bundles"
 
 
+def _settings(values: dict[str, dict[str, float]] | None = None) -> dict[str, Setting]:
+    """Return the named settings; there always is one for where none is asked for."""
+    return {BALANCED: Setting()} | {
+        name: Setting(**numbers) for name, numbers in (values or {}).items()
+    }
+
+
 @dataclass(frozen=True, slots=True)
 class Bundle:
     """A loaded model with what it needs to be used.
 
     Attributes:
         name: the folder's name.
-        config: ``config.json`` whole: format, name, task, language, network, decoding.
+        config: ``config.json`` whole: format, name, task, language, network, settings, confidence.
         network: the Transformer with its weights, in evaluation mode.
         subwords: its vocabulary.
         speller: the dictionary in front of the model, if there is one.
+        settings: what an edit must overcome, by name; there always is "balanced".
+        calibration: how evidence becomes confidence.
     """
 
     name: str
@@ -45,6 +56,8 @@ class Bundle:
     network: Transformer
     subwords: Subwords
     speller: Speller | None = None
+    settings: dict[str, Setting] = field(default_factory=_settings)
+    calibration: Calibration = field(default_factory=Calibration)
 
 
 def find(name_or_path: str) -> Path:
@@ -81,12 +94,14 @@ def load(
     network_config = config.get("network")
     if not isinstance(network_config, dict):
         raise ModelError(f"{folder / 'config.json'} has no network settings")
-    decoding = config.get("decoding", {})
-    tolerance = decoding.get("tolerance", 0.0) if isinstance(decoding, dict) else None
-    if not (isinstance(tolerance, int | float) and tolerance >= 0):
-        raise ModelError(
-            f"{folder / 'config.json'}: [decoding] needs a tolerance >= 0, not {decoding!r}"
-        )
+    try:
+        settings = _settings(config.get("settings", {}))
+    except (AttributeError, TypeError, ConfigError) as error:
+        raise ModelError(f"{folder / 'config.json'}, settings: {error}") from error
+    try:
+        calibration = Calibration(**config.get("confidence", {}))
+    except (AttributeError, TypeError, ConfigError) as error:
+        raise ModelError(f"{folder / 'config.json'}, confidence: {error}") from error
     subwords = Subwords.load(folder)
     weights = folder / "model.safetensors"
     with torch.device("meta"):
@@ -104,7 +119,15 @@ def load(
     except (OSError, SafetensorError, RuntimeError) as error:
         raise ModelError(f"cannot load {weights}: {_reason(error)}") from error
     network.restore_buffers()
-    return Bundle(folder.name, config, network.to(device).eval(), subwords, Speller.load(folder))
+    return Bundle(
+        folder.name,
+        config,
+        network.to(device).eval(),
+        subwords,
+        Speller.load(folder),
+        settings,
+        calibration,
+    )
 
 
 def save(bundle: Bundle, folder: Path, *, dtype: torch.dtype = torch.float16) -> None:
@@ -143,7 +166,7 @@ def export_main(args: argparse.Namespace) -> int:
         "task": "gec",
         "language": "en",
         "network": state["config"],
-        "decoding": {"tolerance": args.tolerance},
+        "settings": {BALANCED: {"tolerance": args.tolerance}},
     }
     packed = Path(args.data)
     parts = Subwords.load(packed), Speller.load(packed)

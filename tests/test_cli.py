@@ -181,9 +181,10 @@ def test_defaults_reach_the_model(loads: Loads, file: File) -> None:
         "device": None,
         "precision": None,
         "strategy": "iad",
+        "setting": None,
         "tolerance": None,
         "beam_size": 5,
-        "min_confidence": 0.0,
+        "min_confidence": None,
         "dictionary": (),
         "spelling": True,
     }
@@ -193,13 +194,14 @@ def test_defaults_reach_the_model(loads: Loads, file: File) -> None:
 def test_options_reach_the_model(loads: Loads, file: File) -> None:
     words = file("# names\nZork\r\n\n  Frobozz \n")
     options = "--model m --device cuda:1 --precision bf16 --tolerance 0.5 --min-confidence 0.9"
-    more = f"--batch-size 7 --no-spelling --dictionary {words}"
+    more = f"--setting precise --batch-size 7 --no-spelling --dictionary {words}"
     assert main(["correct", *options.split(), *more.split(), file("x")]) == 0
     assert loads[0].options == {
         "name_or_path": "m",
         "device": "cuda:1",
         "precision": "bf16",
         "strategy": "iad",
+        "setting": "precise",
         "tolerance": 0.5,
         "beam_size": 5,
         "min_confidence": 0.9,

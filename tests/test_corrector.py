@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import math
 import random
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import fields
 from functools import lru_cache
 from typing import Any
 
@@ -13,7 +14,15 @@ from fake_models import Rule, RuleModel, copies, rewrites, sometimes
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from gec.corrector import WINDOW_OVERLAP, WINDOW_TOKENS, WINDOW_WORDS, Corrector
+from gec.corrector import (
+    WINDOW_OVERLAP,
+    WINDOW_TOKENS,
+    WINDOW_WORDS,
+    Corrector,
+    Options,
+    Setting,
+)
+from gec.decoding.decoder import Hypothesis
 from gec.errors import ConfigError
 from gec.text.edits import apply
 from gec.text.inflection import Inflections
@@ -53,7 +62,10 @@ def corrector(
     model = RuleModel(
         rule, vocab_size=len(subwords()), max_positions=max_positions, second=second, gap=gap
     )
-    return Corrector(model, subwords(), **options)
+    names = {f.name for f in fields(Options)}
+    asked = Options(**{name: value for name, value in options.items() if name in names})
+    rest = {name: value for name, value in options.items() if name not in names}
+    return Corrector(model, subwords(), options=asked, **rest)
 
 
 def swap(old: str, new: str) -> Change:
@@ -204,9 +216,10 @@ def test_tolerance_leaves_what_is_nearly_as_good() -> None:
     assert corrector(change, tolerance=0.3, **options).correct("A cat .").text == "A dog ."
     assert corrector(change, tolerance=0.5, **options).correct("A cat .").text == "A cat ."
     # the bundle's own tolerance, and how to switch it off
-    assert corrector(change, default_tolerance=0.5, **options).correct("A cat .").text == "A cat ."
-    off = corrector(change, default_tolerance=0.5, tolerance=0.0, **options)
-    assert off.correct("A cat .").text == "A dog ."
+    options["settings"] = {"balanced": Setting(tolerance=0.5), "thorough": Setting()}
+    assert corrector(change, **options).correct("A cat .").text == "A cat ."
+    assert corrector(change, tolerance=0.0, **options).correct("A cat .").text == "A dog ."
+    assert corrector(change, setting="thorough", **options).correct("A cat .").text == "A dog ."
 
 
 # ---------------------------------------------------------------------------- limits
@@ -354,6 +367,7 @@ def test_another_language_passes_through() -> None:
         ({"min_confidence": 1.5}, "min_confidence must lie between 0 and 1"),
         ({"min_confidence": float("nan")}, "min_confidence must lie between 0 and 1"),
         ({"strategy": "beam", "beam_size": 0}, "beam size must be at least 1"),
+        ({"setting": "bold"}, "unknown setting 'bold', this bundle has balanced"),
     ],
 )
 def test_wrong_options(options: dict[str, Any], message: str) -> None:
@@ -366,6 +380,88 @@ def test_info() -> None:
     assert info.items() >= {"bundle": "en", "strategy": "iad", "tolerance": 0.5}.items()
     assert int(info["threads"]) >= 1
     assert "tolerance" not in corrector(strategy="beam").info()
+
+
+# ------------------------------------------------------------- options of a single call
+
+
+def test_a_calls_options_go_over_the_correctors() -> None:
+    made = corrector(
+        swap("cat", "dog"),
+        second=copies,
+        gap=0.4,
+        tolerance=0.5,
+        dictionary=frozenset({"tree"}),
+        settings={"balanced": Setting(), "precise": Setting(2.0), "thorough": Setting(0.1)},
+    )
+    text = "A cat , a cat , Tree and tree ."
+    assert made.correct(text).text == text
+    changed = "A dog , a dog , Tree and tree ."
+    assert made.correct(text, Options(tolerance=0.1)).text == changed
+    assert made.correct(text, Options(setting="thorough")).text == changed
+    assert made.correct(text, Options(setting="precise")).text == text
+    sure = Options(setting="thorough", min_confidence=0.99)
+    assert made.correct(text, sure).text == text
+    words = Options(tolerance=0.1, dictionary=frozenset({"cat"}))
+    assert made.correct(text, words).text == text
+    with pytest.raises(ConfigError, match="unknown setting 'x'"):
+        made.correct(text, Options(setting="x"))
+
+
+def test_the_correctors_dictionary_holds_beside_a_calls() -> None:
+    made = corrector(swap("cat", "dog"), dictionary=frozenset({"cat"}))
+    assert made.correct("A cat .", Options(dictionary=frozenset({"tree"}))).text == "A cat ."
+
+
+@pytest.mark.parametrize(
+    ("spans", "expected"),
+    [
+        ([(2, 5)], "A cat sees a dog ."),
+        ([(3, 4)], "A cat sees a dog ."),  # widened to the word
+        ([(2, 2)], "A dog sees a dog ."),  # nothing
+        ([(2, 16)], "A cat sees a cat ."),
+        ([(13, 16), (2, 5)], "A cat sees a cat ."),
+    ],
+)
+def test_protected_spans(spans: list[tuple[int, int]], expected: str) -> None:
+    made = corrector(swap("cat", "dog"))
+    assert made.correct("A cat sees a cat .", Options(protected=tuple(spans))).text == expected
+
+
+@pytest.mark.parametrize("span", [(-1, 2), (3, 2), (0, 100)])
+def test_protected_spans_outside_the_text(span: tuple[int, int]) -> None:
+    with pytest.raises(ConfigError, match="within the text of 7 code points"):
+        corrector().correct("A cat .", Options(protected=(span,)))
+
+
+@pytest.mark.parametrize("batch_size", [1, 2, 3, 100])
+@pytest.mark.parametrize("text", ["", " ", "A cat.", "\n A cat. The dog.\n\n- A cat\n- The cat \n"])
+def test_a_stream_adds_up_to_the_text(text: str, batch_size: int) -> None:
+    made = corrector(swap("cat", "tree"))
+    whole = made.correct(text)
+    parts = list(made.stream(text, batch_size=batch_size))
+    assert "".join(part.original for part in parts) == text
+    assert "".join(part.text for part in parts) == whole.text
+    assert [edit for part in parts for edit in part.edits] == list(whole.edits)
+    places = [(s.start, s.end) for part in parts for s in part.sentences]
+    assert places == [(s.start, s.end) for s in whole.sentences]
+    assert all(len(part.sentences) <= batch_size for part in parts)
+
+
+def test_another_decode_function() -> None:
+    made = corrector(swap("cat", "dog"), tolerance=0.25)
+    asked: list[tuple[list[tuple[int, ...]], float]] = []
+
+    def decode(sources: Sequence[tuple[int, ...]], tolerance: float) -> list[Hypothesis]:
+        asked.append((list(sources), tolerance))
+        return made.decode(sources, tolerance)
+
+    other = made.with_decoder(decode)
+    assert other.correct("A cat . The cat .").edits == made.correct("A cat . The cat .").edits
+    assert [len(sources) for sources, _ in asked] == [2]
+    assert {tolerance for _, tolerance in asked} == {0.25}
+    made.correct("A cat .")
+    assert len(asked) == 1  # the first corrector decodes as before
 
 
 # -------------------------------------------------------------------------- spelling

@@ -19,7 +19,7 @@ from gec.text.subwords import Subwords
 def folder(tmp_path_factory: pytest.TempPathFactory) -> str:
     subwords = Subwords.train([["she", "goes"]] * 3, size=280, inflections=Inflections())
     network = tiny_network(1, vocab_size=len(subwords)).float()
-    config = {"network": network.config.to_dict(), "decoding": {"tolerance": 0.25}}
+    config = {"network": network.config.to_dict(), "settings": {"balanced": {"tolerance": 0.25}}}
     path = tmp_path_factory.mktemp("bundles") / "tiny"
     bundle.save(bundle.Bundle("tiny", config, network, subwords), path)
     return str(path)

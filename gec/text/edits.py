@@ -233,7 +233,7 @@ def to_edits(
     typography has them, or on all sides where the sentence is tokenized (``spaced``; None:
     look), and curly quotes and apostrophes where the sentence has no others. Line breaks stay.
 
-    One word for one of ``misspelt`` is R:SPELL, whatever the two look like.
+    ``misspelt``: words that are misspelt whatever they look like (see :func:`classify`).
 
     ``confidences`` has a probability for each target word and one for the end. An edit's is the
     least of its target words', a deletion's that of what follows. Raises ValueError where their
@@ -262,9 +262,7 @@ def to_edits(
         if original == replacement:
             continue
         old, new = _source(source, edit), _target(target, edit)
-        kind, message = classify(old, new)
-        if len(old) == len(new) == 1 and old[0] in misspelt:
-            kind, message = "R:SPELL", describe(old[0], new[0], "R:SPELL")
+        kind, message = classify(old, new, misspelt)
         confidence = min(
             confidences[edit.target_start : max(edit.target_end, edit.target_start + 1)]
         )
@@ -425,19 +423,24 @@ def _is_break(gap: str) -> bool:
 # ----------------------------------------------------------------------------------- classify
 
 
-def classify(original: Sequence[str], replacement: Sequence[str]) -> tuple[str, str]:
+def classify(
+    original: Sequence[str], replacement: Sequence[str], misspelt: Collection[str] = ()
+) -> tuple[str, str]:
     """Return an ERRANT-like type and a message in plain English for one edit's words.
 
     The light version, for where no tagger is installed: closed word lists and suffixes, one
     edit seen alone. The exact classifier is ERRANT's, in ``gec.eval``. What only the sentence
     could tell is guessed: a lost or added final s is R:VERB:SVA for some 130 frequent verbs and
     R:NOUN:NUM for the rest; "to" is a preposition; an unknown word that replaces a similar one
-    is R:SPELL. Raises ValueError if both sides are empty.
+    is R:SPELL, and so is one word for one of ``misspelt``, whatever the two look like. Raises
+    ValueError if both sides are empty.
     """
     if not original and not replacement:
         raise ValueError("an edit without words has no type")
     old, new = [w.lower() for w in original], [w.lower() for w in replacement]
-    if old and new:
+    if len(old) == len(new) == 1 and original[0] in misspelt:
+        kind = "R:SPELL"
+    elif old and new:
         kind = "R:" + _replaced(old, new)
     else:
         kind = ("U:" if old else "M:") + _category(old or new)

@@ -66,7 +66,9 @@ _LOWER = str.maketrans(ascii_uppercase, ascii_lowercase)
 _NEWLINES = str.maketrans(dict.fromkeys("\r\v\f\x1c\x1d\x1e\x85\u2028\u2029", "\n"))
 
 
-def protected_spans(text: str, *, dictionary: Collection[str] = ()) -> list[Span]:
+def protected_spans(
+    text: str, *, dictionary: Collection[str] = (), spans: Collection[Span] = ()
+) -> list[Span]:
     """Return the spans (start, end), in code points, that must stay as they are.
 
     Sorted, none empty, none touching another, without whitespace at their ends. They are URLs,
@@ -74,7 +76,8 @@ def protected_spans(text: str, *, dictionary: Collection[str] = ()) -> list[Span
     targets and front matter; tags, raw elements and entities; placeholders, @mentions,
     #hashtags and :emoji:; versions and words that mix digits and letters (10km, but 2nd and
     1990s are plain English); identifiers; what stands between "gec: off" and "gec: on" in
-    comments; and the whole words or phrases of ``dictionary``, in its case.
+    comments; the whole words or phrases of ``dictionary``, in its case; and ``spans``, which lie
+    within the text, widened to whole words.
     """
     flat = unify_newlines(text)
     found: list[Span] = []
@@ -83,6 +86,7 @@ def protected_spans(text: str, *, dictionary: Collection[str] = ()) -> list[Span
     found += _code_spans(flat, found)
     if dictionary:
         found += _entries(flat, _index(frozenset(dictionary)))
+    found += (_whole_words(text, *span) for span in spans)
     return _merged(text, found)
 
 
@@ -114,6 +118,14 @@ def _merged(text: str, spans: Iterable[Span]) -> list[Span]:
         else:
             merged.append((start, end))
     return merged
+
+
+def _whole_words(text: str, start: int, end: int) -> Span:
+    while start < end and start > 0 and text[start - 1].isalnum() and text[start].isalnum():
+        start -= 1
+    while start < end < len(text) and text[end - 1].isalnum() and text[end].isalnum():
+        end += 1
+    return start, end
 
 
 def _inline(text: str) -> Iterator[Span]:

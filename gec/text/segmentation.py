@@ -29,15 +29,17 @@ class Sentence:
     words: tuple[Word, ...]
 
 
-def segment(text: str, *, dictionary: Collection[str] = ()) -> list[Sentence]:
+def segment(
+    text: str, *, dictionary: Collection[str] = (), spans: Collection[Span] = ()
+) -> list[Sentence]:
     """Cut a text into sentences whose words cover, in order, every character but whitespace.
 
     A single line break does not end a sentence; blank lines, list items, headings, table rows
-    and fenced code do. A protected span (see :func:`protected_spans`; ``dictionary`` is passed
-    on) is one protected word; so are list bullets, heading marks and rules, which also are
-    sentences of their own.
+    and fenced code do. A protected span (see :func:`protected_spans`; ``dictionary`` and
+    ``spans`` are passed on) is one protected word; so are list bullets, heading marks and rules,
+    which also are sentences of their own.
     """
-    protected = protected_spans(text, dictionary=dictionary)
+    protected = protected_spans(text, dictionary=dictionary, spans=spans)
     masked = unify_newlines(mask(text, protected, _MASK))
     blocks, markers = _blocks(text, masked)
     masked = mask(masked, markers, _MASK)

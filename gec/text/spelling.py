@@ -78,11 +78,13 @@ class Speller:
         if not word or self.knows(word):
             return ()
         key = word.lower(), word[:1].isupper()
-        if key not in self._cache:
+        found = self._cache.get(key)
+        if found is None:
+            found = self._suggest(*key)
             if len(self._cache) >= _REMEMBERED:
                 self._cache.clear()
-            self._cache[key] = self._suggest(*key)
-        return self._cache[key]
+            self._cache[key] = found
+        return found
 
     def correct(
         self, words: Sequence[str], skip: Collection[int] = ()

@@ -15,6 +15,7 @@ import torch
 from fake_models import tiny_network
 from safetensors.torch import load_file, save_file
 
+from gec.corrector import Setting
 from gec.errors import DataError, ModelError
 from gec.models import bundle
 from gec.models.bundle import Bundle
@@ -32,7 +33,12 @@ def subwords() -> Subwords:
 
 def make(subwords: Subwords, **settings: Any) -> Bundle:
     network = tiny_network(1, vocab_size=len(subwords), **settings).float()
-    config = {"name": "tiny", "network": network.config.to_dict(), "decoding": {"tolerance": 0.5}}
+    config = {
+        "name": "tiny",
+        "network": network.config.to_dict(),
+        "settings": {"balanced": {"tolerance": 0.5}, "precise": {"min_confidence": 0.9}},
+        "confidence": {"bias": -1.0, "weights": {"probability": 0.5}},
+    }
     return Bundle("tiny", config, network, subwords)
 
 
@@ -152,9 +158,14 @@ BROKEN: dict[str, tuple[Callable[[Path], None], str]] = {
     "a config that is a list": (write("config.json", b"[1]"), "bundle format None"),
     "another version": (edit_config(format=2), "bundle format 2, this version reads 1"),
     "no network": (edit_config(network=None), "no network settings"),
-    "a wrong tolerance": (edit_config(decoding={"tolerance": -1}), "needs a tolerance >= 0"),
-    "a tolerance in words": (edit_config(decoding={"tolerance": "x"}), "needs a tolerance >= 0"),
-    "decoding that is no table": (edit_config(decoding=3), "needs a tolerance >= 0"),
+    "a wrong tolerance": (edit_config(settings={"precise": {"tolerance": -1}}), "nats >= 0"),
+    "a tolerance in words": (edit_config(settings={"precise": {"tolerance": "x"}}), "settings"),
+    "an unknown number": (edit_config(settings={"precise": {"nats": 1}}), "nats"),
+    "settings that are no table": (edit_config(settings=3), "settings"),
+    "a setting that is no table": (edit_config(settings={"precise": 3}), "settings"),
+    "confidence that is no table": (edit_config(confidence=3), "confidence"),
+    "a weight in words": (edit_config(confidence={"weights": {"words": "x"}}), "confidence"),
+    "a bias that is no number": (edit_config(confidence={"bias": None}), "confidence"),
     "an unknown setting": (edit_network(experts=8), "unknown architecture settings: experts"),
     "a wrong setting": (edit_network(heads="four"), "heads must be a positive integer"),
     "another vocabulary": (edit_network(vocab_size=999), r"tokenizer.json has \d+ entries, .* 999"),
@@ -239,7 +250,7 @@ def test_export(subwords: Subwords, tmp_path: Path) -> None:
     )  # fmt: skip
     assert bundle.export_main(args) == 0
     loaded = bundle.load(str(tmp_path / "out"))
-    assert loaded.config["decoding"] == {"tolerance": 0.25}
+    assert loaded.settings == {"balanced": Setting(tolerance=0.25)}
     torch.testing.assert_close(
         loaded.network(SOURCE, TARGET), network(SOURCE, TARGET), rtol=0.01, atol=0.01
     )

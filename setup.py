@@ -40,6 +40,7 @@ BUNDLE_FILES = [
         "inflections.tsv",
         "words.tsv.gz",
         "misspellings.tsv.gz",
+        "ngrams.bin",
         "MODEL_CARD.md",
     )
 ]

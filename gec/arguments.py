@@ -102,6 +102,15 @@ def names(text: str) -> list[str]:
     return found
 
 
+def setting(text: str) -> tuple[str, dict[str, float]]:
+    """Read ``NAME=P,NATS``."""
+    name, _, numbers = text.partition("=")
+    confidence, comma, tolerance = numbers.partition(",")
+    if not (name and comma):
+        raise argparse.ArgumentTypeError(f"expected NAME=P,NATS, not {text!r}")
+    return name, {"min_confidence": fraction(confidence), "tolerance": not_negative(tolerance)}
+
+
 def check_strategy(args: argparse.Namespace) -> None:
     """Refuse options of another strategy rather than ignore them."""
     if args.tolerance is not None and args.strategy != "iad":

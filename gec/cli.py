@@ -28,6 +28,7 @@ from gec.arguments import (
     natural,
     not_negative,
     positive,
+    setting,
     use_threads,
 )
 from gec.errors import ConfigError, GecError, InputError
@@ -35,6 +36,7 @@ from gec.errors import ConfigError, GecError, InputError
 if TYPE_CHECKING:
     from gec.corrector import Correction, Corrector
     from gec.files import Document
+    from gec.models.transformer import Transformer
 
 OK, FINDINGS, ERROR, INTERRUPTED, CLOSED_PIPE = 0, 1, 2, 130, 141
 
@@ -121,6 +123,18 @@ def info(args: argparse.Namespace) -> int:
     return OK
 
 
+def batch(args: argparse.Namespace) -> int | None:
+    """``gec batch``"""
+    from functools import partial
+
+    from gec.batch.options import fingerprint, main
+    from gec.models.bundle import find
+
+    words = _read_dictionary(args.dictionary) if args.dictionary else []
+    about = {"model": fingerprint(find(args.model)), "dictionary": sorted(words)}
+    return main(args, partial(_load_on, args), about)
+
+
 def bench(args: argparse.Namespace) -> int | None:
     """``gec bench``"""
     from gec.eval.benchmark import main
@@ -134,7 +148,7 @@ def train(args: argparse.Namespace) -> int | None:
     """``gec train``"""
     from gec.models.training.train import main
 
-    return main(args)
+    return main(args, _dev_scores(args.dev, args.data) if args.dev else None)
 
 
 def data_prepare(args: argparse.Namespace) -> int | None:
@@ -156,6 +170,59 @@ def bundle(args: argparse.Namespace) -> int | None:
     from gec.models.bundle import export_main
 
     return export_main(args)
+
+
+def serve(args: argparse.Namespace) -> int | None:
+    """``gec serve``"""
+    from gec.web.server import main
+
+    return main(args)
+
+
+def feedback_export(args: argparse.Namespace) -> int | None:
+    """``gec feedback export``"""
+    from gec.web.feedback import export_main
+
+    return export_main(args)
+
+
+def calibrate(args: argparse.Namespace) -> int | None:
+    """``gec calibrate``"""
+    from gec.eval.calibration import fit, judge, report
+    from gec.models.bundle import find, update
+
+    settings = dict(args.settings or [])
+    corrector = _load(args)
+    samples = [
+        judge(corrector, name, clean=not name.endswith(".m2"), limit=args.limit)
+        for name in args.files
+    ]
+    _write(report(samples) + "\n")
+    if args.write:
+        calibration = fit([edit for sample in samples for edit in sample.edits])
+        update(find(args.model), calibration, settings)
+    return OK
+
+
+def _dev_scores(names: list[str], packed: str) -> Callable[[Transformer], dict[str, float]]:
+    """Return what scores a network in training on development sets, decoded and by M2."""
+    from pathlib import Path
+
+    from gec.eval.m2 import read_gold, score_m2
+    from gec.loading import in_training
+
+    gold = {Path(name).stem: read_gold(name) for name in names}
+
+    def scores(network: Transformer) -> dict[str, float]:
+        corrector = in_training(network, packed)
+        found = {}
+        for name, sentences in gold.items():
+            sources = [sentence.source for sentence in sentences]
+            texts = [correction.text for correction in corrector.correct_tokenized(sources)]
+            found[f"{name}_f05"] = score_m2(texts, sentences).f
+        return found
+
+    return scores
 
 
 # ------------------------------------------------------------------------------- parts of correct
@@ -200,6 +267,11 @@ def _load(args: argparse.Namespace) -> Corrector:
         dictionary=_read_dictionary(dictionary) if dictionary else (),
         spelling=not options.get("no_spelling"),
     )
+
+
+def _load_on(args: argparse.Namespace, device: str | None) -> Corrector:
+    """Load for one of several workers, which may be processes."""
+    return _load(argparse.Namespace(**{**vars(args), "device": device}))
 
 
 def _read_dictionary(name: str) -> list[str]:
@@ -333,6 +405,8 @@ _EXTRAS = {
     "lightning": "train",
     "tensorboard": "train",
     "flask": "serve",
+    "jsonschema": "serve",
+    "prometheus_client": "serve",
     "waitress": "serve",
     "errant": "eval",
     "sacrebleu": "eval",
@@ -371,7 +445,9 @@ def _colour(stream: IO[str] | None) -> bool:
 
 def build_parser() -> argparse.ArgumentParser:
     """Every command and option; docs/cli.md is generated from it."""
+    from gec.batch import options as batches
     from gec.eval import commands as evaluation
+    from gec.web import commands as web
 
     parser: argparse.ArgumentParser = Parser(
         prog="gec",
@@ -381,6 +457,7 @@ def build_parser() -> argparse.ArgumentParser:
     parser.add_argument("--version", action="version", version=f"gec {__version__}")
     commands = parser.add_subparsers(title="commands", metavar="COMMAND", required=True)
     _add_correct(commands)
+    batches.add_batch(commands, batch)
     _add_info(commands)
     evaluation.add_score(commands)
     evaluation.add_errant(commands)
@@ -389,6 +466,9 @@ def build_parser() -> argparse.ArgumentParser:
     _add_train(commands)
     _add_data(commands)
     _add_bundle(commands)
+    _add_calibrate(commands)
+    web.add_serve(commands, serve)
+    web.add_feedback(commands, feedback_export)
     return parser
 
 
@@ -483,9 +563,22 @@ def _add_train(commands: Commands[argparse.ArgumentParser]) -> None:
         "--budget", default="25m", metavar="TIME", help="training time: 90s, 25m, 2h (default: 25m)"
     )
     add("--resume", action="store_true", help="go on from the last checkpoint in --out")
+    add(
+        "--dev",
+        action="append",
+        metavar="FILE",
+        help="correct the sentences of an M2 file at every validation; may be given several times",
+    )
     add("--init", metavar="BUNDLE", help="start from a bundle's weights (with its --subwords)")
     add("--seed", type=natural, default=0, metavar="N", help="random seed (default: 0)")
     add("--threads", type=positive, metavar="N", help="CPU threads (default: torch's choice)")
+    add(
+        "--workers",
+        type=positive,
+        default=1,
+        metavar="N",
+        help="processes that corrupt sentences ahead of the network (default: 1)",
+    )
 
 
 def _add_data(commands: Commands[argparse.ArgumentParser]) -> None:
@@ -517,12 +610,53 @@ def _add_data(commands: Commands[argparse.ArgumentParser]) -> None:
     )
     add("--data", required=True, metavar="DIR", help="prepared data (gec data prepare)")
     add("--seed", type=natural, default=0, metavar="N", help="random seed (default: 0)")
+    add(
+        "--stats",
+        nargs="*",
+        metavar="M2",
+        help="show instead what share each error type has, in the noise and in M2 files",
+    )
+
+
+def _add_calibrate(commands: Commands[argparse.ArgumentParser]) -> None:
+    parser = command(
+        commands,
+        "calibrate",
+        calibrate,
+        "Learn from development sets how sure edits are, and show what thresholds give.",
+    )
+    add = parser.add_argument
+    add(
+        "files",
+        nargs="+",
+        metavar="FILE",
+        help="annotated sentences (*.m2), or correct tokenized ones, one a line",
+    )
+    add("--limit", type=positive, metavar="N", help="draw at most N sentences of each file")
+    add("--write", action="store_true", help="write the calibration into the bundle")
+    add(
+        "--setting",
+        type=setting,
+        action="append",
+        dest="settings",
+        metavar="NAME=P,NATS",
+        help="with --write: a setting's least confidence and tolerance; may be given several times",
+    )
+    add_strategy_options(parser)
+    add_model_options(parser)
 
 
 def _add_bundle(commands: Commands[argparse.ArgumentParser]) -> None:
-    parser = command(commands, "bundle", bundle, "Make a bundle of a checkpoint.")
+    parser = command(
+        commands, "bundle", bundle, "Make a bundle of a checkpoint, or of the mean of several."
+    )
     add = parser.add_argument
-    add("checkpoint", metavar="CHECKPOINT", help="a checkpoint of gec train")
+    add(
+        "checkpoints",
+        nargs="+",
+        metavar="CHECKPOINT",
+        help="a checkpoint of gec train, or a bundle; of several, the mean of the weights",
+    )
     add("out", metavar="OUT", help="the bundle's folder")
     add("--data", required=True, metavar="DIR", help="prepared data it was trained on")
     add("--name", metavar="NAME", help="the bundle's name (default: the folder's)")

@@ -1,4 +1,4 @@
-"""How sure an edit is: evidence from the decoder, calibrated to a probability.
+"""How sure an edit is: evidence from the decoder and a language model, made one probability.
 
 The network's own probabilities say how it compares tokens, not how often its edits are right, and
 they say it differently for every error type. A logistic regression on few features, fitted to
@@ -14,42 +14,45 @@ from dataclasses import dataclass, field
 from gec.errors import ConfigError
 
 _LEAST = 1e-6  # probabilities are kept this far from 0 and 1
+_MOST = 30.0  # nats of fluency, and log-odds, beyond which nothing changes
 
 
 @dataclass(frozen=True, slots=True)
 class Evidence:
-    """What is known of one edit.
+    """One edit that the model proposed, and what is known of it.
 
     Attributes:
+        start, end: places of the first source word and of the one after the last.
+        replacement: the words put there.
         type: ERRANT's notation.
         probability: the least of the verifier's for the edit's target tokens.
         following: the verifier's for the token after them: that the edit ends there.
         spelling: the speller's confidence where it wrote the word, else 1.
-        others: edits in the same sentence besides this one.
-        words: length of the sentence.
-        surprise: mean negative log-probability (nats) of the sentence's words outside the edits.
+        fluency: nats by which the n-gram model prefers the edited sentence; 0 without one.
     """
 
+    start: int
+    end: int
+    replacement: tuple[str, ...]
     type: str
     probability: float
     following: float
-    spelling: float
-    others: int
-    words: int
-    surprise: float
+    spelling: float = 1.0
+    fluency: float = 0.0
 
     def features(self) -> dict[str, float]:
         """Return the named numbers that :class:`Calibration` weighs."""
+        operation = self.type[:1]
         named = {
+            self.type: 1.0,
             "probability": _logit(self.probability),
             "following": _logit(self.following),
-            "others": math.log1p(self.others),
-            "words": math.log1p(self.words),
-            "surprise": math.log(max(self.surprise, _LEAST)),
-            self.type: 1.0,
+            "growth": float(len(self.replacement) - (self.end - self.start)),
+            f"fluency {operation}": max(-_MOST, min(_MOST, self.fluency)),
         }
         if self.spelling < 1:
             named["spelling"] = _logit(self.spelling)
+            named["misspelt"] = 1.0
         return named
 
 
@@ -73,11 +76,10 @@ class Calibration:
     def __call__(self, evidence: Evidence) -> float:
         if not self.weights:
             return min(evidence.probability, evidence.following) * evidence.spelling
-        weights = self.weights
         total = self.bias + sum(
-            weights.get(name, 0.0) * value for name, value in evidence.features().items()
+            self.weights.get(name, 0.0) * value for name, value in evidence.features().items()
         )
-        return 1 / (1 + math.exp(-max(-30.0, min(30.0, total))))
+        return 1 / (1 + math.exp(-max(-_MOST, min(_MOST, total))))
 
 
 def _logit(probability: float) -> float:

@@ -22,6 +22,7 @@ from gec.decoding.model import Model
 from gec.decoding.trace import Trace
 from gec.errors import ConfigError
 from gec.text.edits import Edit, WordEdit, align, apply, classify, to_edits
+from gec.text.ngrams import NGrams
 from gec.text.segmentation import Sentence, looks_english, segment, windows
 from gec.text.spelling import Speller
 from gec.text.subwords import Subwords
@@ -82,7 +83,10 @@ class Options:
 
 @dataclass(frozen=True, slots=True)
 class SentenceResult:
-    """One sentence: where it stands in the original, its words before and after, and how."""
+    """One sentence: where it stands in the original, its words before and after, and how.
+
+    ``evidence`` is on every edit that the model proposed, made or left out for its confidence.
+    """
 
     start: int
     end: int
@@ -90,6 +94,7 @@ class SentenceResult:
     target: tuple[str, ...]
     trace: Trace | None
     seconds: float
+    evidence: tuple[Evidence, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -163,16 +168,6 @@ class _Reading:
     edits: list[WordEdit]
     respelt: dict[int, float]
 
-    def surprise(self) -> float:
-        """Return the mean negative log-probability (nats) of what no edit wrote."""
-        edited = {p for edit in self.edits for p in range(edit.target_start, edit.target_end)}
-        kept = [
-            -math.log(max(p, 1e-12))
-            for place, p in enumerate(self.probabilities)
-            if place not in edited
-        ]
-        return sum(kept) / max(1, len(kept))
-
 
 class Corrector:
     """Corrects texts with one model. Made by :func:`gec.load`.
@@ -190,6 +185,7 @@ class Corrector:
         options: Options | None = None,
         beam_size: int = 5,
         speller: Speller | None = None,
+        ngrams: NGrams | None = None,
         calibration: Calibration | None = None,
         about: dict[str, str | int | float] | None = None,
     ) -> None:
@@ -203,6 +199,7 @@ class Corrector:
         self._strategy = strategy
         self._beam = BeamSearch(beam_size)
         self._speller = speller
+        self._ngrams = ngrams
         self._calibration = calibration or Calibration()
         self._decode: Decode = self.decode
         self._options = options or Options()
@@ -394,7 +391,7 @@ class Corrector:
             sentence, windows_ = plan.sentences[place], parts[place]
             title = place > 0 and _is_marker(plan.text, plan.sentences[place - 1], sentence)
             source = [word.text for word in sentence.words]
-            target, confidences = self._merge(sentence.words, windows_, rule, title)
+            target, confidences, known = self._merge(sentence.words, windows_, rule, title)
             where = f"characters {sentence.start}-{sentence.end}"
             if any(hypothesis.truncated for _, hypothesis in windows_):
                 warnings.append(f"{where}: no end within the length limit, left as it was")
@@ -417,6 +414,7 @@ class Corrector:
                     tuple(target),
                     self._trace([hypothesis for _, hypothesis in windows_]),
                     seconds[place],
+                    tuple(known),
                 )
             )
         return Correction(
@@ -429,13 +427,14 @@ class Corrector:
         parts: Sequence[tuple[_Job, Hypothesis]],
         rule: _Rule,
         title: bool,
-    ) -> tuple[list[str], list[float]]:
-        """Return the sentence's target words, and a confidence for each and for its end.
+    ) -> tuple[list[str], list[float], list[Evidence]]:
+        """Return the sentence's target words, a confidence for each and for its end, and evidence.
 
         Where windows overlap an edit is the one's in whose part it begins (see :func:`_boundary`).
         Edits of protected words and those below ``min_confidence`` are left out; a ``title`` gets
-        no final period.
+        no final period. There is evidence for every edit but those that may not be made at all.
         """
+        known: list[Evidence] = []
         source = [word.text for word in sentence]
         target: list[str] = []
         confidences: list[float] = []
@@ -463,7 +462,8 @@ class Corrector:
                     continue
                 if _invents(source[start:stop], new, rule.speller, respelt):
                     continue
-                confidence = self._calibration(_evidence(source, reading, edit))
+                known.append(self._evidence(source, reading, edit))
+                confidence = self._calibration(known[-1])
                 if confidence < rule.setting.min_confidence:
                     continue
                 add(source[at:start], 1.0)
@@ -472,7 +472,7 @@ class Corrector:
                     carried = min(carried, confidence)
                 at = stop
         add(source[at:], 1.0)
-        return target, [*confidences, carried]
+        return target, [*confidences, carried], known
 
     def _read(self, job: _Job, hypothesis: Hypothesis) -> _Reading:
         spans = self.subwords.decode_spans(hypothesis.tokens)
@@ -495,6 +495,23 @@ class Corrector:
             [*(math.exp(logprobs[a]) for _, a, _ in spans), end],
             edits,
             {job.start + place: confidence for place, (_, confidence) in job.respelt.items()},
+        )
+
+    def _evidence(self, source: Sequence[str], reading: _Reading, edit: WordEdit) -> Evidence:
+        """Return what is known of one edit of a sentence's words."""
+        first, last = edit.target_start, edit.target_end
+        places = range(edit.source_start, edit.source_end)
+        old, new = [source[p] for p in places], reading.words[first:last]
+        kind, _ = classify(old, new, {source[p] for p in places if p in reading.respelt})
+        return Evidence(
+            edit.source_start,
+            edit.source_end,
+            tuple(new),
+            kind,
+            probability=min(reading.probabilities[first:last], default=1.0),
+            following=reading.entries[last],
+            spelling=math.prod(reading.respelt.get(place, 1.0) for place in places),
+            fluency=self._ngrams.prefers(reading.words, first, last, old) if self._ngrams else 0.0,
         )
 
     def _trace(self, hypotheses: Sequence[Hypothesis]) -> Trace | None:
@@ -575,23 +592,6 @@ def _invents(
         for words in (new, [word for word in old if word not in respelt])
         for word in words
         if word.lower() not in kept
-    )
-
-
-def _evidence(source: Sequence[str], reading: _Reading, edit: WordEdit) -> Evidence:
-    """Return what the decoder knows of one edit of a sentence's words."""
-    first, last = edit.target_start, edit.target_end
-    places = range(edit.source_start, edit.source_end)
-    misspelt = {source[place] for place in places if place in reading.respelt}
-    kind, _ = classify([source[p] for p in places], reading.words[first:last], misspelt)
-    return Evidence(
-        kind,
-        probability=min(reading.probabilities[first:last], default=1.0),
-        following=reading.entries[last],
-        spelling=math.prod(reading.respelt.get(place, 1.0) for place in places),
-        others=len(reading.edits) - 1,
-        words=len(source),
-        surprise=reading.surprise(),
     )
 
 

@@ -3,11 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Collection
+from pathlib import Path
+from typing import TYPE_CHECKING
 
 import torch
 
 from gec.corrector import Corrector, Options
 from gec.errors import ConfigError
+
+if TYPE_CHECKING:
+    from gec.models.transformer import Transformer
 
 _DTYPES = {"fp32": torch.float32, "bf16": torch.bfloat16, "fp16": torch.float16}
 
@@ -66,6 +71,7 @@ def load(
         ),
         beam_size=beam_size,
         speller=loaded.speller if spelling else None,
+        ngrams=loaded.ngrams,
         calibration=loaded.calibration,
         about={
             "bundle": loaded.name,
@@ -73,6 +79,18 @@ def load(
             "device": str(chosen),
             "precision": precision,
         },
+    )
+
+
+def in_training(network: Transformer, packed: str) -> Corrector:
+    """Return a Corrector around a network that is being trained, with its data's speller."""
+    from gec.models.verifier import TransformerVerifier
+    from gec.text.spelling import Speller
+    from gec.text.subwords import Subwords
+
+    folder = Path(packed)
+    return Corrector(
+        TransformerVerifier(network), Subwords.load(folder), speller=Speller.load(folder)
     )
 
 

@@ -51,6 +51,26 @@ def message(type: str) -> Message:
     return replace(MESSAGES[other], type=type)
 
 
+def category(type: str) -> str:
+    """Return the kind of an error type: spelling, grammar, punctuation or style.
+
+    Whether another plain word would be better (a noun, a verb, ...) is style; which form of it,
+    or which determiner, preposition or pronoun, is grammar.
+
+    >>> category("R:SPELL"), category("M:PUNCT"), category("R:VERB"), category("R:VERB:SVA")
+    ('spelling', 'punctuation', 'style', 'grammar')
+    """
+    name = type[2:] if type[1:2] == ":" else type
+    return _CATEGORIES.get(name, "grammar")
+
+
+_CATEGORIES = {
+    "SPELL": "spelling",
+    **dict.fromkeys(("PUNCT", "ORTH"), "punctuation"),
+    **dict.fromkeys(("WO", "OTHER", "NOUN", "VERB", "ADJ", "ADV", "CONJ", "PART"), "style"),
+}
+
+
 def describe(original: str, replacement: str, type: str) -> str:
     """Return one line that names the words of an edit, what to do with them, and why.
 

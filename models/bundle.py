@@ -1,6 +1,7 @@
 """Bundles: a folder with ``config.json``, ``model.safetensors``, ``tokenizer.json`` and the card.
 
-``inflections.tsv`` and the speller's ``words.tsv.gz`` and ``misspellings.tsv.gz`` are optional.
+``inflections.tsv``, the speller's ``words.tsv.gz`` and ``misspellings.tsv.gz``, and the language
+model ``ngrams.bin`` are optional.
 
 Loading one executes nothing: JSON and safetensors only. Weights are stored in float16 and
 computed in the precision asked for.
@@ -10,8 +11,9 @@ from __future__ import annotations
 
 import argparse
 import json
+from collections.abc import Mapping
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -23,6 +25,7 @@ from gec.confidence import Calibration
 from gec.corrector import BALANCED, Setting
 from gec.errors import ConfigError, DataError, ModelError
 from gec.models.transformer import Transformer, TransformerConfig
+from gec.text.ngrams import NGrams
 from gec.text.spelling import Speller
 from gec.text.subwords import Subwords
 
@@ -47,6 +50,7 @@ class Bundle:
         network: the Transformer with its weights, in evaluation mode.
         subwords: its vocabulary.
         speller: the dictionary in front of the model, if there is one.
+        ngrams: the language model behind it, if there is one.
         settings: what an edit must overcome, by name; there always is "balanced".
         calibration: how evidence becomes confidence.
     """
@@ -56,6 +60,7 @@ class Bundle:
     network: Transformer
     subwords: Subwords
     speller: Speller | None = None
+    ngrams: NGrams | None = None
     settings: dict[str, Setting] = field(default_factory=_settings)
     calibration: Calibration = field(default_factory=Calibration)
 
@@ -125,6 +130,7 @@ def load(
         network.to(device).eval(),
         subwords,
         Speller.load(folder),
+        NGrams.load(folder),
         settings,
         calibration,
     )
@@ -136,6 +142,8 @@ def save(bundle: Bundle, folder: Path, *, dtype: torch.dtype = torch.float16) ->
     bundle.subwords.save(folder)
     if bundle.speller:
         bundle.speller.save(folder)
+    if bundle.ngrams:
+        bundle.ngrams.save(folder)
     state = bundle.network.state_dict()
     if bundle.network.config.tie_embeddings:
         del state["output.weight"]
@@ -146,6 +154,19 @@ def save(bundle: Bundle, folder: Path, *, dtype: torch.dtype = torch.float16) ->
     (folder / "config.json").write_text(text + "\n", encoding="utf-8")
 
 
+def update(
+    folder: Path, calibration: Calibration, settings: Mapping[str, Mapping[str, float]]
+) -> None:
+    """Write a calibration, and the settings that are given, into a bundle's ``config.json``."""
+    path = folder / "config.json"
+    config = json.loads(path.read_text(encoding="utf-8"))
+    config["confidence"] = asdict(calibration)
+    config["settings"] = config.get("settings", {}) | settings
+    part = path.with_suffix(".part")
+    part.write_text(json.dumps(config, indent=2, sort_keys=True) + "\n", encoding="utf-8")
+    part.replace(path)
+
+
 def _reason(error: Exception) -> str:
     """Return one line: the first, or the first detail where the first ends in a colon."""
     lines = str(error).strip().splitlines() or [type(error).__name__]
@@ -153,22 +174,47 @@ def _reason(error: Exception) -> str:
 
 
 def export_main(args: argparse.Namespace) -> int:
-    """``gec bundle RUN/last.ckpt OUT --data PACKED``: make a bundle of a training checkpoint."""
-    path = Path(args.checkpoint)
+    """``gec bundle RUN/last.ckpt OUT --data PACKED``: make a bundle of a training checkpoint.
+
+    Of several checkpoints or bundles it is made of the mean of their weights (Wortsman et al. 2022,
+    model soups: for runs that share their beginning).
+    """
+    packed = Path(args.data)
+    subwords = Subwords.load(packed)
+    networks = [_network(name, subwords) for name in args.checkpoints]
+    first = networks[0]
+    for name, network in zip(args.checkpoints, networks, strict=True):
+        if network.config != first.config:
+            raise ConfigError(f"{name} has another architecture than {args.checkpoints[0]}")
+    mean = {
+        key: torch.stack([n.state_dict()[key].float() for n in networks]).mean(0)
+        for key in first.state_dict()
+    }
+    first.load_state_dict(mean)
+    config = {
+        "name": args.name or Path(args.out).name,
+        "task": "gec",
+        "language": "en",
+        "network": first.config.to_dict(),
+        "settings": {BALANCED: {"tolerance": args.tolerance}},
+    }
+    parts = subwords, Speller.load(packed), NGrams.load(packed)
+    save(Bundle(config["name"], config, first.eval(), *parts), Path(args.out))
+    return 0
+
+
+def _network(name: str, subwords: Subwords) -> Transformer:
+    """Return the network of a checkpoint file or of a bundle."""
+    path = Path(name)
+    if not path.is_file():
+        loaded = load(name)
+        if loaded.subwords != subwords:
+            raise ConfigError(f"bundle {name} has other subwords than the data")
+        return loaded.network
     try:
         state = torch.load(path, map_location="cpu", weights_only=True)
         network = Transformer(TransformerConfig.from_dict(state["config"]))
         network.load_state_dict(state["model"])
     except Exception as error:
         raise DataError(f"cannot read checkpoint {path}: {_reason(error)}") from error
-    config = {
-        "name": args.name or Path(args.out).name,
-        "task": "gec",
-        "language": "en",
-        "network": state["config"],
-        "settings": {BALANCED: {"tolerance": args.tolerance}},
-    }
-    packed = Path(args.data)
-    parts = Subwords.load(packed), Speller.load(packed)
-    save(Bundle(config["name"], config, network.eval(), *parts), Path(args.out))
-    return 0
+    return network

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import shutil
 import signal
 from collections.abc import Callable
 from pathlib import Path
@@ -43,3 +44,11 @@ def file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., str]:
         return name
 
     return write
+
+
+@pytest.fixture
+def bundle_copy(tmp_path: Path) -> Path:
+    """A copy of the shipped English bundle that a test may change."""
+    from gec.models.bundle import BUNDLES
+
+    return Path(shutil.copytree(BUNDLES / "en", tmp_path / "bundle"))

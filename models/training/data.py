@@ -2,9 +2,9 @@
 
 A packed folder holds one ``NAME.txt`` a source (a tokenized sentence a line, or wrong TAB right),
 ``validation.txt``, ``validation_pairs.txt`` where there are pairs, ``tokenizer.json``,
-``inflections.tsv``, the speller's ``words.tsv.gz`` and ``misspellings.tsv.gz``, the noise's word
-``lists`` and ``provenance.json``. Errors are made afresh for every example, determined by (seed,
-rank, pool number) alone.
+``inflections.tsv``, the speller's ``words.tsv.gz`` and ``misspellings.tsv.gz``, the language model
+``ngrams.bin``, the noise's word ``lists`` and ``provenance.json``. Errors are made afresh for every
+example, determined by (seed, rank, pool number) alone.
 """
 
 from __future__ import annotations
@@ -17,21 +17,24 @@ import re
 import shutil
 import sys
 import zlib
-from collections.abc import Iterable, Iterator, Sequence
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from difflib import SequenceMatcher
 from pathlib import Path
 
 import torch
 from torch import Tensor
-from torch.utils.data import IterableDataset
+from torch.utils.data import IterableDataset, get_worker_info
 
 from gec.errors import DataError
 from gec.models import bundle
 from gec.models.training.inflection_table import build_inflections
+from gec.models.training.ngram_table import build_ngrams
 from gec.models.training.noise import DEFAULT_RATES, Lexicon, Noiser
 from gec.models.training.recipe import DataRecipe, Recipe, Source, load_recipe
 from gec.models.training.spelling_table import read_speller
+from gec.text.edits import align, classify
 from gec.text.inflection import Inflections
 from gec.text.spelling import Speller
 from gec.text.subwords import BOS_ID, EOS_ID, PAD_ID, Subwords
@@ -185,6 +188,8 @@ def prepare(
             "\n".join([*held_out_pairs[: data.validation], ""]), encoding="utf-8"
         )
     counts = _word_counts(data_dir / data.word_counts)
+    names = [source.name for source in data.source if not source.pairs]
+    build_ngrams(lambda: _sentences(out, names)).save(out)
     read_speller(data_dir / data.noise_lists, counts, open_text).save(out)
     if subwords is None:
         inflections = build_inflections(open_text(data_dir / data.inflections), counts)
@@ -194,6 +199,12 @@ def prepare(
     for path in (data_dir / data.noise_lists).glob("*.xz"):
         shutil.copyfile(path, out / "lists" / path.name)
     (out / "provenance.json").write_text(json.dumps(provenance, indent=1) + "\n", encoding="utf-8")
+
+
+def _sentences(packed: Path, names: Iterable[str]) -> Iterator[list[str]]:
+    for name in names:
+        for line in open_text(packed / f"{name}.txt"):
+            yield line.split(" ")
 
 
 def _origin(source: Source) -> dict[str, str | float]:
@@ -270,11 +281,13 @@ def make_batch(pairs: Sequence[tuple[list[int], list[int]]], position: tuple[int
 class NoisyBatches(IterableDataset[Batch]):
     """An endless stream of length-bucketed batches of freshly corrupted sentences.
 
-    Pool n (2,048 sentences drawn by source weight, corrupted, sorted by length, cut into batches,
-    shuffled) depends on (seed, rank, n) alone, so that a run resumes exactly at any batch.
+    Pool n (2,048 sentences or more, drawn by source weight, corrupted, sorted by length, cut into
+    batches, shuffled) depends on (seed, rank, n) alone, so that a run resumes exactly at any batch.
+    Of W worker processes each makes every W-th pool; ``starts`` has the place of each in the
+    stream, in the order in which they deliver (see :func:`worker_starts`).
     """
 
-    POOL = 2048
+    POOL = 2048  # at least, and enough for some batches
     MAX_TOKENS = 120
 
     def __init__(
@@ -284,12 +297,13 @@ class NoisyBatches(IterableDataset[Batch]):
         *,
         seed: int = 0,
         rank: int = 0,
-        start: tuple[int, int] = (0, 0),
+        starts: Sequence[tuple[int, int]] = ((0, 0),),
     ) -> None:
         self.subwords = Subwords.load(packed)
         self.noiser = load_noiser(packed, recipe)
         self.speller = Speller.load(packed)
-        self.recipe, self.seed, self.rank, self.start = recipe, seed, rank, start
+        self.recipe, self.seed, self.rank, self.starts = recipe, seed, rank, tuple(starts)
+        self.size = max(self.POOL, recipe.training.batch_tokens // 2)
         self.sources: list[list[str]] = []
         for source in recipe.data.source:
             lines = list(open_text(packed / f"{source.name}.txt"))
@@ -298,19 +312,21 @@ class NoisyBatches(IterableDataset[Batch]):
             self.sources.append(lines)
 
     def __iter__(self) -> Iterator[Batch]:
-        pool, skip = self.start
+        worker = get_worker_info()
+        number, stride = (worker.id, worker.num_workers) if worker else (0, 1)
+        pool, skip = self.starts[number]
         while True:
             batches = self._pool(pool)
-            for number in range(skip, len(batches)):
-                last = number + 1 == len(batches)
-                yield make_batch(batches[number], (pool + 1, 0) if last else (pool, number + 1))
-            pool, skip = pool + 1, 0
+            for place in range(skip, len(batches)):
+                last = place + 1 == len(batches)
+                yield make_batch(batches[place], (pool + stride, 0) if last else (pool, place + 1))
+            pool, skip = pool + stride, 0
 
     def _pool(self, number: int) -> list[list[tuple[list[int], list[int]]]]:
         rng = random.Random(f"{self.seed}/{self.rank}/{number}")
         weights = [source.weight for source in self.recipe.data.source]
         pairs = []
-        for lines in rng.choices(self.sources, weights, k=self.POOL):
+        for lines in rng.choices(self.sources, weights, k=self.size):
             at = rng.randrange(len(lines))
             wrong, tab, right = lines[at].partition("\t")
             words = (right or wrong).split(" ")
@@ -334,6 +350,14 @@ class NoisyBatches(IterableDataset[Batch]):
         batches.append(current)
         rng.shuffle(batches)
         return batches
+
+
+def worker_starts(saved: Sequence[tuple[int, int]], workers: int) -> list[tuple[int, int]]:
+    """Return where each worker begins: where it stood, or behind all if their number is another."""
+    if len(saved) == workers:
+        return list(saved)
+    first = 1 + max((pool for pool, _ in saved), default=-1)
+    return [(first + number, 0) for number in range(workers)]
 
 
 def respelt(words: Sequence[str], speller: Speller | None) -> list[str]:
@@ -374,13 +398,55 @@ def prepare_main(args: argparse.Namespace) -> int:
 def noise_main(args: argparse.Namespace) -> int:
     """``gec data noise RECIPE [FILE] --data PACKED``: print corrupted TAB clean, a line each.
 
-    A FILE holds tokenized sentences; without one the packed validation sentences are shown.
+    A FILE holds tokenized sentences; without one the packed validation sentences are shown. With
+    ``--stats`` the shares of the error types are, beside those of M2 files.
     """
     noiser = load_noiser(Path(args.data), load_recipe(Path(args.recipe)))
     rng = random.Random(args.seed)
     path = Path(args.file) if args.file else Path(args.data) / "validation.txt"
-    for line in open_text(path):
-        words = line.split()
-        if words:
-            print(" ".join(noiser.corrupt(words, rng)), " ".join(words), sep="\t")
+    clean = [words for line in open_text(path) if (words := line.split())]
+    pairs = ((noiser.corrupt(words, rng), words) for words in clean)
+    if args.stats is None:
+        for wrong, words in pairs:
+            print(" ".join(wrong), " ".join(words), sep="\t")
+        return 0
+    columns = {"noise": Counter(kind for wrong, words in pairs for kind in _types(wrong, words))}
+    for name in args.stats:
+        columns[Path(name).stem] = Counter(_m2_types(Path(name)))
+    print("\n".join(_shares(columns)))
     return 0
+
+
+def _types(wrong: Sequence[str], right: Sequence[str]) -> Iterator[str]:
+    for edit in align(wrong, right):
+        old = wrong[edit.source_start : edit.source_end]
+        yield classify(old, right[edit.target_start : edit.target_end])[0]
+
+
+def _m2_types(path: Path) -> Iterator[str]:
+    """Yield the types of an M2 file's first annotator, classified as those of the noise are."""
+    words: list[str] = []
+    for number, line in enumerate(open_text(path), 1):
+        if line.startswith("S "):
+            words = line[2:].split()
+        elif line.startswith("A "):
+            try:
+                span, kind, correction, *_, annotator = line[2:].split("|||")
+                start, end = map(int, span.split())
+            except ValueError as error:
+                raise DataError(f"{path}:{number}: not an M2 edit: {line!r}") from error
+            new = correction.split("||")[0].split()
+            if annotator == "0" and kind != "noop" and words[start:end] != new:
+                yield classify(words[start:end], new)[0]
+
+
+def _shares(columns: Mapping[str, Counter[str]]) -> Iterator[str]:
+    """Yield a table: per cent of the edits that have a type, types by their share in the noise."""
+    totals = {name: max(1, counts.total()) for name, counts in columns.items()}
+    width = max(12, *map(len, columns))
+    yield f"{'per cent':<14}" + "".join(f"  {name:>{width}}" for name in columns)
+    yield f"{'edits':<14}" + "".join(f"  {counts.total():>{width}}" for counts in columns.values())
+    types = {kind for counts in columns.values() for kind in counts}
+    for kind in sorted(types, key=lambda kind: (-columns["noise"][kind], kind)):
+        shares = (100 * counts[kind] / totals[name] for name, counts in columns.items())
+        yield f"{kind:<14}" + "".join(f"  {share:>{width}.1f}" for share in shares)

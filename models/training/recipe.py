@@ -84,6 +84,25 @@ class Recipe:
     training: TrainingRecipe
 
 
+def _read(path: Path) -> dict[str, Any]:
+    try:
+        return tomllib.loads(path.read_text(encoding="utf-8"))
+    except OSError as error:
+        raise ConfigError(f"cannot read recipe {path}: {error.strerror}") from error
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise ConfigError(f"{path} is not a valid TOML file: {error}") from error
+
+
+def _over(below: dict[str, Any], above: dict[str, Any]) -> dict[str, Any]:
+    """Return ``below`` with the settings of ``above`` in their place, table by table."""
+    return below | {
+        name: _over(below[name], value)
+        if isinstance(value, dict) and isinstance(below.get(name), dict)
+        else value
+        for name, value in above.items()
+    }
+
+
 _KINDS: dict[Any, Any] = {
     "str": str, "int": int, "float": (int, float), "bool": bool, "tuple[int, int]": tuple,
     "tuple[str, ...]": tuple, "dict[str, float]": dict, "dict[str, Any]": dict,
@@ -99,13 +118,18 @@ def parse_duration(text: str) -> float:
 
 
 def load_recipe(path: Path) -> Recipe:
-    """Read a recipe; a missing file, bad TOML, unknown or missing setting raises ConfigError."""
-    try:
-        raw = tomllib.loads(path.read_text(encoding="utf-8"))
-    except OSError as error:
-        raise ConfigError(f"cannot read recipe {path}: {error.strerror}") from error
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise ConfigError(f"{path} is not a valid TOML file: {error}") from error
+    """Read a recipe and put its settings over those of its ``base``, a recipe beside it.
+
+    A missing file, bad TOML, an unknown or missing setting raises ConfigError.
+    """
+    raw = _read(path)
+    if (base := raw.pop("base", None)) is not None:
+        if not isinstance(base, str):
+            raise ConfigError(f"{path}: base must be the name of a recipe, not {base!r}")
+        below = _read(path.parent / base)
+        if "base" in below:
+            raise ConfigError(f"{path}: its base {base} has a base itself")
+        raw = _over(below, raw)
 
     def build(kind: Any, values: Any, where: str) -> Any:
         if not isinstance(values, dict):

@@ -13,7 +13,8 @@ import math
 import os
 import signal
 import time
-from collections.abc import Iterator
+from collections import deque
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import FrameType
@@ -25,6 +26,9 @@ from lightning.fabric import Fabric
 from torch import Tensor, nn
 from torch.utils.data import DataLoader
 
+from gec.decoding.decoder import Decoder
+from gec.decoding.drafters.copy import CopyDrafter
+from gec.decoding.model import Model
 from gec.errors import ConfigError, DataError, ModelError
 from gec.models import bundle
 from gec.models.training.data import (
@@ -34,11 +38,18 @@ from gec.models.training.data import (
     make_batch,
     open_text,
     respelt,
+    worker_starts,
 )
 from gec.models.training.recipe import Recipe, TrainingRecipe, load_recipe, parse_duration
 from gec.models.transformer import Transformer, TransformerConfig
+from gec.models.verifier import TransformerVerifier
+from gec.text.edits import WordEdit, align
 from gec.text.spelling import Speller
 from gec.text.subwords import PAD_ID, Subwords
+
+Pair = tuple[list[int], list[int]]
+"""Token ids of a source and a target."""
+_DECODED = 300  # validation sentences that are decoded, besides all being scored
 
 
 @dataclass(slots=True)
@@ -48,7 +59,7 @@ class Progress:
     step: int = 0
     seconds: float = 0.0
     tokens: int = 0
-    position: tuple[int, int] = (0, 0)
+    positions: tuple[tuple[int, int], ...] = ()
     history: list[dict[str, float]] = field(default_factory=list)
 
 
@@ -154,9 +165,47 @@ def validate(model: Transformer, batches: list[Batch]) -> dict[str, float]:
     }
 
 
-def validation_batches(
+@torch.no_grad()
+def decode(model: Transformer, subwords: Subwords, pairs: Sequence[Pair]) -> dict[str, float]:
+    """Score held-out sentences by decoding them (IAD, which is greedy): edits and whole sentences.
+
+    ``decoded_f05`` is of word edits against those that lead to the target; ``decoded_exact`` is
+    the share of sentences that come out as the target, ``copied_exact`` what copying has of them.
+    """
+    scores = decoded(TransformerVerifier(model), subwords, pairs)
+    model.train()
+    return scores
+
+
+def decoded(verifier: Model, subwords: Subwords, pairs: Sequence[Pair]) -> dict[str, float]:
+    """Return :func:`decode`'s scores of anything that can be decoded."""
+    outputs = Decoder(verifier, CopyDrafter()).decode([source for source, _ in pairs])
+    hits = proposed = wanted = exact = copied = 0
+    for (source, target), (hypothesis, *_) in zip(pairs, outputs, strict=True):
+        given, right, said = map(subwords.decode, (source, target, hypothesis.tokens))
+        ours, theirs = ({_change(e, other) for e in align(given, other)} for other in (said, right))
+        hits, proposed, wanted = (
+            hits + len(ours & theirs),
+            proposed + len(ours),
+            wanted + len(theirs),
+        )
+        exact, copied = exact + (said == right), copied + (given == right)
+    precision, recall = hits / max(1, proposed), hits / max(1, wanted)
+    return {
+        "decoded_f05": 1.25 * precision * recall / max(1e-9, 0.25 * precision + recall),
+        "decoded_exact": exact / max(1, len(pairs)),
+        "copied_exact": copied / max(1, len(pairs)),
+    }
+
+
+def _change(edit: WordEdit, words: Sequence[str]) -> tuple[int, int, str]:
+    new = " ".join(words[edit.target_start : edit.target_end])
+    return edit.source_start, edit.source_end, new
+
+
+def validation_pairs(
     packed: Path, recipe: Recipe, subwords: Subwords
-) -> tuple[list[Batch], list[Batch]]:
+) -> tuple[list[Pair], list[Pair]]:
     """Return the held-out sentences, always corrupted the same way, and the held-out real pairs."""
     import random
 
@@ -175,10 +224,10 @@ def validation_batches(
             wrong, _, right = line.partition("\t")
             given = respelt(wrong.split(" "), speller)
             real.append((subwords.encode(given), subwords.encode(right.split(" "))))
-    return _batches(pairs), _batches(real)
+    return pairs, real
 
 
-def _batches(pairs: list[tuple[list[int], list[int]]]) -> list[Batch]:
+def _batches(pairs: list[Pair]) -> list[Batch]:
     pairs = sorted(pairs, key=lambda pair: len(pair[1]))
     return [make_batch(pairs[i : i + 50], (0, 0)) for i in range(0, len(pairs), 50)]
 
@@ -211,16 +260,19 @@ def train(
     seed: int = 0,
     workers: int = 1,
     init: str | None = None,
+    evaluate: Callable[[Transformer], dict[str, float]] | None = None,
 ) -> Progress:
     """Train until ``budget`` seconds of training time are used, or until asked to stop.
 
-    A new run starts from the weights of the bundle ``init``, if one is named.
+    A new run starts from the weights of the bundle ``init``, if one is named. ``evaluate`` adds
+    scores of its own to every validation.
 
     SIGTERM and SIGINT (Ctrl-C) ask: the run saves and returns. Call it in the main thread.
 
     Raises:
         ConfigError: the recipe does not fit the checkpoint or the data.
-        DataError: the packed data or the checkpoint is missing or broken; the loss is not finite.
+        DataError: the packed data or the checkpoint is missing or broken; the loss is not finite;
+            a checkpoint cannot be saved (the last one is kept).
     """
     training = recipe.training
     fabric = Fabric(accelerator="auto", devices="auto", precision=training.precision)  # type: ignore[arg-type]
@@ -245,10 +297,10 @@ def train(
         progress = _load(fabric, checkpoint, module, optimizers, config)
     elif checkpoint.exists():
         raise ConfigError(f"{checkpoint} exists: continue it with --resume or choose another --out")
-    stream = NoisyBatches(
-        packed, recipe, seed=seed, rank=fabric.global_rank, start=progress.position
-    )
-    validation, real = validation_batches(packed, recipe, subwords)
+    starts = worker_starts(progress.positions, max(1, workers))
+    stream = NoisyBatches(packed, recipe, seed=seed, rank=fabric.global_rank, starts=starts)
+    pairs, real_pairs = validation_pairs(packed, recipe, subwords)
+    validation, real = _batches(pairs), _batches(real_pairs)
     parameters = sum(p.numel() for p in module.parameters())
     fabric.print(f"{parameters / 1e6:.1f} M parameters on {fabric.device}, from {progress.step}")
     save_every, validate_every = map(parse_duration, (training.save_every, training.validate_every))
@@ -263,6 +315,10 @@ def train(
         if real:
             on_pairs = validate(module, [b.to(fabric.device) for b in real])
             scores |= {f"pairs_{name}": value for name, value in on_pairs.items()}
+        scores |= decode(module, subwords, pairs[:_DECODED])
+        if evaluate is not None:
+            scores |= evaluate(module)
+            module.train()
         progress.history.append({"step": float(progress.step)} | scores)
         log.row(step=progress.step, minutes=progress.seconds / 60, **scores)
 
@@ -277,8 +333,14 @@ def train(
             )
         )
         module.train()
+        turn = deque(starts)  # the workers deliver in turn
         while progress.seconds < budget and not stop.asked:
-            batch = next(batches).to(fabric.device)
+            try:
+                batch = next(batches).to(fabric.device)
+            except RuntimeError:  # a SIGTERM to the process group ends the workers, too
+                if stop.asked:
+                    break
+                raise
             share = progress.seconds / budget
             rate = learning_rate(share, training)
             for optimizer in optimizers:
@@ -300,7 +362,9 @@ def train(
             last = now
             progress.step += 1
             progress.tokens += int(tokens)
-            progress.position = batch.position
+            turn.popleft()
+            turn.append(batch.position)
+            progress.positions = tuple(turn)
             report["loss"] += float(loss.detach())
             report["steps"] += 1
             report["tokens"] += int(tokens)
@@ -367,8 +431,13 @@ def _save(
     }
     if fabric.is_global_zero:
         part = path.with_suffix(".part")
-        torch.save(state, part)
-        part.replace(path)
+        try:
+            torch.save(state, part)
+            part.replace(path)
+        except (OSError, RuntimeError) as error:  # a full disk is a RuntimeError of torch's writer
+            part.unlink(missing_ok=True)
+            reason = (str(error).splitlines() or [type(error).__name__])[0]
+            raise DataError(f"cannot save {path}, what is there is kept: {reason}") from error
     fabric.barrier()
 
 
@@ -408,7 +477,10 @@ def _load(
     return progress
 
 
-def main(args: argparse.Namespace) -> int:
+def main(
+    args: argparse.Namespace,
+    evaluate: Callable[[Transformer], dict[str, float]] | None = None,
+) -> int:
     """``gec train RECIPE --data DIR --out DIR [--budget 25m] [--resume]``."""
     if getattr(args, "threads", None):
         torch.set_num_threads(args.threads)
@@ -419,7 +491,9 @@ def main(args: argparse.Namespace) -> int:
         budget=parse_duration(args.budget),
         resume=args.resume,
         seed=args.seed or 0,
+        workers=args.workers,
         init=args.init,
+        evaluate=evaluate,
     )
     print(f"{progress.step} steps, {progress.tokens} target tokens, {progress.seconds:.0f} s")
     return 0

@@ -16,7 +16,7 @@ from fake_models import tiny_network
 from safetensors.torch import load_file, save_file
 
 from gec.corrector import Setting
-from gec.errors import DataError, ModelError
+from gec.errors import ConfigError, DataError, ModelError
 from gec.models import bundle
 from gec.models.bundle import Bundle
 from gec.text.inflection import Inflections
@@ -245,7 +245,7 @@ def test_export(subwords: Subwords, tmp_path: Path) -> None:
     checkpoint = {"config": network.config.to_dict(), "model": network.state_dict()}
     torch.save(checkpoint, tmp_path / "last.ckpt")
     args = argparse.Namespace(
-        checkpoint=str(tmp_path / "last.ckpt"), out=str(tmp_path / "out"), data=str(tmp_path),
+        checkpoints=[str(tmp_path / "last.ckpt")], out=str(tmp_path / "out"), data=str(tmp_path),
         name=None, tolerance=0.25,
     )  # fmt: skip
     assert bundle.export_main(args) == 0
@@ -258,3 +258,33 @@ def test_export(subwords: Subwords, tmp_path: Path) -> None:
     with pytest.raises(DataError, match="cannot read checkpoint") as caught:
         bundle.export_main(args)
     assert "\n" not in str(caught.value)
+
+
+def test_the_mean_of_several(subwords: Subwords, tmp_path: Path) -> None:
+    subwords.save(tmp_path)
+    networks = [tiny_network(seed, vocab_size=len(subwords)).float() for seed in (1, 2, 3)]
+    names = [str(tmp_path / "one.ckpt"), str(tmp_path / "two.ckpt"), str(tmp_path / "three")]
+    for name, network in zip(names, networks[:2], strict=False):
+        torch.save({"config": network.config.to_dict(), "model": network.state_dict()}, name)
+    config = {"network": networks[2].config.to_dict()}
+    whole = bundle.Bundle("three", config, networks[2], subwords)
+    bundle.save(whole, Path(names[2]), dtype=torch.float32)
+    args = argparse.Namespace(
+        checkpoints=names, out=str(tmp_path / "out"), data=str(tmp_path), name=None, tolerance=0.0
+    )
+    assert bundle.export_main(args) == 0
+    found = bundle.load(str(tmp_path / "out")).network.state_dict()
+    for key, value in found.items():
+        mean = sum(network.state_dict()[key] for network in networks) / 3
+        torch.testing.assert_close(value, mean, rtol=1e-2, atol=1e-2)
+    other = tiny_network(1, vocab_size=len(subwords), width=16).float()
+    torch.save({"config": other.config.to_dict(), "model": other.state_dict()}, names[1])
+    with pytest.raises(ConfigError, match=r"two\.ckpt has another architecture than .*one\.ckpt"):
+        bundle.export_main(args)
+    other_subwords = Subwords.train(
+        [["dog"]] * 3, size=len(subwords) + 1, inflections=Inflections()
+    )
+    other_subwords.save(tmp_path)
+    args.checkpoints = names[2:]
+    with pytest.raises(ConfigError, match="three has other subwords than the data"):
+        bundle.export_main(args)

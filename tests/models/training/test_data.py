@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import shutil
+from collections import deque
 from collections.abc import Sequence
 from dataclasses import replace
 from itertools import islice
@@ -11,6 +12,7 @@ from pathlib import Path
 
 import pytest
 import torch
+from torch.utils.data import DataLoader
 
 from gec.errors import ConfigError, DataError
 from gec.models.training.data import (
@@ -20,6 +22,7 @@ from gec.models.training.data import (
     make_batch,
     open_text,
     prepare,
+    worker_starts,
 )
 from gec.models.training.recipe import Recipe, load_recipe
 from gec.text.subwords import BOS_ID, EOS_ID, PAD_ID, Subwords
@@ -163,8 +166,30 @@ def test_streams_are_deterministic_and_resume_at_any_batch(packed: Path, recipe:
     assert content(list(islice(FewSentences(packed, recipe), 14))) == content(whole)
     for number in range(13):
         start = whole[number].position
-        tail = list(islice(FewSentences(packed, recipe, start=start), 13 - number))
+        tail = list(islice(FewSentences(packed, recipe, starts=[start]), 13 - number))
         assert content(tail) == content(whole[number + 1 :])
+
+
+def test_workers_share_the_pools(packed: Path, recipe: Recipe) -> None:
+    """Two processes deliver in turn what one would, each pool once, and resume at any batch."""
+
+    def stream(starts: Sequence[tuple[int, int]], count: int) -> list[Batch]:
+        source = FewSentences(packed, recipe, starts=starts)
+        return list(islice(DataLoader(source, batch_size=None, num_workers=2), count))
+
+    alone = list(islice(FewSentences(packed, recipe), 30))
+    whole = stream(worker_starts((), 2), 12)
+    known = [row[:3] for row in content(alone)]
+    found = [row[:3] for row in content(whole)]
+    assert all(row in known for row in found)
+    assert len({repr(row) for row in found}) == 12
+    turn = deque(worker_starts((), 2))
+    for batch in whole[:5]:
+        turn.popleft()
+        turn.append(batch.position)
+    assert content(stream(worker_starts(list(turn), 2), 7)) == content(whole[5:])
+    # three processes go on behind what two have begun
+    assert worker_starts([(4, 1), (3, 2)], 3) == [(5, 0), (6, 0), (7, 0)]
 
 
 def test_streams_differ_by_seed_and_rank(packed: Path, recipe: Recipe) -> None:

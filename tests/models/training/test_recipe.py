@@ -91,3 +91,33 @@ def test_durations(text: str, seconds: float) -> None:
 def test_wrong_durations(text: str) -> None:
     with pytest.raises(ConfigError, match="not a duration"):
         parse_duration(text)
+
+
+# -------------------------------------------------------------------------------- base
+
+
+def test_a_recipe_over_another(recipe_file: Path, tmp_path: Path) -> None:
+    (tmp_path / "tiny.toml").write_text(recipe_file.read_text())
+    path = tmp_path / "wide.toml"
+    path.write_text('base = "tiny.toml"\nname = "wide"\n[network]\nwidth = 128\n')
+    below, above = load_recipe(recipe_file), load_recipe(path)
+    assert above.name == "wide"
+    assert above.network == below.network | {"width": 128}
+    assert (above.data, above.noise, above.training) == (below.data, below.noise, below.training)
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ('base = "none.toml"', "cannot read recipe .*none.toml"),
+        ("base = 3", "base must be the name of a recipe, not 3"),
+        ('base = "self.toml"', "has a base itself"),
+        ('base = "tiny.toml"\n[training]\npace = 3', "unknown setting in .training.: pace"),
+    ],
+)
+def test_a_wrong_base(recipe_file: Path, tmp_path: Path, text: str, message: str) -> None:
+    (tmp_path / "tiny.toml").write_text(recipe_file.read_text())
+    path = tmp_path / "self.toml"
+    path.write_text(text)
+    with pytest.raises(ConfigError, match=message):
+        load_recipe(path)

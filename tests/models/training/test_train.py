@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import csv
+import itertools
 import os
 import shutil
 import signal
@@ -15,8 +16,11 @@ from typing import Any
 
 import pytest
 import torch
+from fake_models import RuleModel, copies, rewrites
+from tiny_recipe import RECIPE
 from torch import Tensor, nn
 
+from gec import cli
 from gec.errors import ConfigError, DataError
 from gec.models import bundle
 from gec.models.training import train as trainer
@@ -24,6 +28,7 @@ from gec.models.training.data import Batch, NoisyBatches, make_batch
 from gec.models.training.recipe import Recipe, TrainingRecipe, load_recipe
 from gec.models.training.train import (
     Progress,
+    decoded,
     edit_weight,
     learning_rate,
     loss_of,
@@ -31,7 +36,7 @@ from gec.models.training.train import (
     validate,
 )
 from gec.models.transformer import Transformer, TransformerConfig
-from gec.text.subwords import PAD_ID
+from gec.text.subwords import PAD_ID, Subwords
 
 # ----------------------------------------------------------------- schedule and loss
 
@@ -211,6 +216,32 @@ def test_a_run_learns_and_leaves_a_log(run: Run, tmp_path: Path) -> None:
     assert not (tmp_path / "run" / "last.part").exists()
 
 
+def test_a_slice_of_the_pipeline_beats_copying(
+    data_dir: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """``gec data prepare``, ``train``, ``bundle`` and ``correct``: minutes of the real thing."""
+    text = RECIPE.replace("validation = 12", "validation = 60").replace("width = 32", "width = 64")
+    for old, new in (("dropout = 0.1", "dropout = 0.0"), ('"20s"', '"2000s"')):
+        text = text.replace(old, new)
+    recipe, packed, run = (str(tmp_path / name) for name in ("slice.toml", "packed", "run"))
+    Path(recipe).write_text(text, encoding="utf-8")
+    prepare = ["data", "prepare", recipe, "--data-dir", str(data_dir), "--out", packed]
+    assert cli.main(prepare) == 0
+    clock = itertools.count()
+    monkeypatch.setattr(trainer, "time", SimpleNamespace(monotonic=lambda: float(next(clock))))
+    train = ["train", recipe, "--data", packed, "--out", run, "--budget", "500s", "--threads", "1"]
+    assert cli.main(train) == 0
+    with (tmp_path / "run" / "log.csv").open(newline="") as file:
+        last = {name: float(value) for _, name, value in csv.reader(file)}
+    assert last["decoded_exact"] > last["copied_exact"] + 0.2
+    assert last["decoded_f05"] > 0.4
+    made = str(tmp_path / "tiny")
+    assert cli.main(["bundle", f"{run}/last.ckpt", made, "--data", packed]) == 0
+    name = str(tmp_path / "text.txt")
+    Path(name).write_text("She sees two friends every day.\n", encoding="utf-8")
+    assert cli.main(["correct", name, "--model", made, "--device", "cpu"]) == 0
+
+
 def test_runs_are_reproducible(run: Run, tmp_path: Path) -> None:
     for out, seed in (("one", 0), ("two", 0), ("three", 1)):
         run(5, out=out, seed=seed)
@@ -233,8 +264,8 @@ def test_a_killed_run_resumes_exactly(run: Run, tmp_path: Path, name: signal.Sig
     assert 0 < killed.step < 12
     assert signal.getsignal(name) is before, "the handlers are given back"
     resumed = run(24, out="killed", resume=True)
-    assert (resumed.step, resumed.tokens, resumed.position) == (
-        whole.step, whole.tokens, whole.position,
+    assert (resumed.step, resumed.tokens, resumed.positions) == (
+        whole.step, whole.tokens, whole.positions,
     )  # fmt: skip
     expected = weights(tmp_path / "whole")
     found = weights(tmp_path / "killed")
@@ -333,6 +364,53 @@ def test_a_loss_that_is_not_finite(
     assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
 
 
+def test_a_disk_that_is_full(run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    run(3)
+    kept = (tmp_path / "run" / "last.ckpt").read_bytes()
+
+    def full(state: dict[str, Any], path: Path) -> None:
+        path.write_bytes(b"a part")
+        raise RuntimeError("PytorchStreamWriter failed writing file data/3\nmore")
+
+    monkeypatch.setattr(torch, "save", full)
+    with pytest.raises(DataError, match=r"cannot save .*last\.ckpt, what is there is kept: Pyt"):
+        run(9, resume=True)
+    assert (tmp_path / "run" / "last.ckpt").read_bytes() == kept
+    assert not (tmp_path / "run" / "last.part").exists()
+
+
+def test_validation_decodes(recipe: Recipe, packed: Path) -> None:
+    """What a network that knows the answers gets, and one that copies."""
+    subwords = Subwords.load(packed)
+    words = [line.split() for line in ("They play a book .", "She sees the school .")]
+    given = [["They", "plays", "a", "book", "."], words[1]]
+    pairs = [(subwords.encode(a), subwords.encode(b)) for a, b in zip(given, words, strict=True)]
+    answers = {tuple(source): target for source, target in pairs}
+    size = len(subwords)
+    knows = RuleModel(rewrites(lambda ids: answers[tuple(ids)]), vocab_size=size)
+    repeats = RuleModel(copies, vocab_size=size)
+    assert decoded(knows, subwords, pairs) == {
+        "decoded_f05": 1.0, "decoded_exact": 1.0, "copied_exact": 0.5,
+    }  # fmt: skip
+    assert decoded(repeats, subwords, pairs) == {
+        "decoded_f05": 0.0, "decoded_exact": 0.5, "copied_exact": 0.5,
+    }  # fmt: skip
+
+
+def test_development_sets(
+    run: Run, packed: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """``gec train --dev``: scores of other sets join every validation, and change no weight."""
+    gold = tmp_path / "dev.m2"
+    gold.write_text("S They plays a book .\nA 1 2|||X|||play|||REQUIRED|||-NONE-|||0\n\n")
+    scores = cli._dev_scores([str(gold)], str(packed))
+    progress = run(40, evaluate=scores)
+    assert [0 <= row["dev_f05"] <= 1 for row in progress.history] == [True] * 3
+    run(40, out="without")
+    with_, without = weights(tmp_path / "run"), weights(tmp_path / "without")
+    assert all(torch.equal(with_[name], without[name]) for name in without)
+
+
 def test_data_that_is_missing(run: Run, recipe: Recipe, packed: Path, tmp_path: Path) -> None:
     shutil.copytree(packed, tmp_path / "packed")
     (tmp_path / "packed" / "validation.txt").write_text("")
@@ -346,12 +424,12 @@ def test_from_a_recipe_to_a_bundle(
     """``gec train`` and ``gec bundle``, with a real clock and a worker process."""
     args = argparse.Namespace(
         recipe=str(recipe_file), data=str(packed), out=str(tmp_path / "run"), budget="1s",
-        resume=False, seed=3, threads=1, init=None,
+        resume=False, seed=3, threads=1, init=None, dev=None, workers=1,
     )  # fmt: skip
     assert trainer.main(args) == 0
     assert "target tokens" in capsys.readouterr().out
     args = argparse.Namespace(
-        checkpoint=str(tmp_path / "run" / "last.ckpt"), out=str(tmp_path / "tiny"),
+        checkpoints=[str(tmp_path / "run" / "last.ckpt")], out=str(tmp_path / "tiny"),
         data=str(packed), name="tiny", tolerance=0.0,
     )  # fmt: skip
     assert bundle.export_main(args) == 0

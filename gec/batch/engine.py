@@ -1,0 +1,101 @@
+"""Corrects the texts of a block with a Corrector, each different sentence once."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from threading import Lock
+from typing import TYPE_CHECKING
+
+from gec.batch.blocks import Outcome
+from gec.corrector import Correction, Corrector, Options
+from gec.errors import ConfigError, ModelError
+
+if TYPE_CHECKING:
+    from gec.decoding.decoder import Hypothesis
+    from gec.text.protection import Span
+
+Spans = tuple["Span", ...]
+
+
+@dataclass(slots=True)
+class Engine:
+    """A :class:`gec.batch.blocks.Correct`; may be called from several threads, which take turns
+    at decoding: while one decodes, another cuts and spells the next block or puts one together.
+
+    Attributes:
+        corrector: made by gec.load.
+        batch_size: sentences decoded together.
+        tokenized: texts are tokenized sentences.
+        max_chars: longer texts fail.
+    """
+
+    corrector: Corrector
+    batch_size: int = 32
+    tokenized: bool = False
+    max_chars: int = 1_000_000
+    _turn: Lock = field(default_factory=Lock)
+
+    def __call__(
+        self, texts: Sequence[str], protected: Sequence[Spans] | None = None
+    ) -> list[Outcome]:
+        spans: Sequence[Spans] = protected or [()] * len(texts)
+        known = {(text, own): self._refused(text) for text, own in zip(texts, spans, strict=True)}
+        by_spans: dict[Spans, list[str]] = {}
+        for (text, own), outcome in known.items():
+            if outcome is None:
+                by_spans.setdefault(own, []).append(text)
+        corrector = self.corrector.with_decoder(self._once())
+        for own, todo in by_spans.items():
+            for text, outcome in zip(todo, self._tried(corrector, todo, own), strict=True):
+                known[text, own] = outcome
+        return [found for key in zip(texts, spans, strict=True) if (found := known[key])]
+
+    def _refused(self, text: str) -> Outcome | None:
+        if not text.strip():
+            return Outcome(Correction(text, text, ()))
+        if len(text) > self.max_chars:
+            return Outcome(None, f"too long: {len(text)} characters, at most {self.max_chars}")
+        if any("\ud800" <= character <= "\udfff" for character in text):
+            return Outcome(None, "half a surrogate pair: not text")
+        return None
+
+    def _tried(self, corrector: Corrector, texts: Sequence[str], spans: Spans) -> Iterator[Outcome]:
+        """Correct texts together; where that fails, halves of them, down to the one at fault."""
+        correct = corrector.correct_tokenized if self.tokenized else corrector.correct_many
+        options = Options(protected=spans) if spans else None
+        try:
+            # all texts are planned at once, so that sentences of like length meet in a batch
+            found = list(correct(texts, options, batch_size=len(texts)))
+        except (ConfigError, ModelError):
+            raise
+        except Exception as error:
+            if len(texts) == 1:
+                yield Outcome(None, " ".join(f"{type(error).__name__}: {error}".split()))
+            else:
+                middle = len(texts) // 2
+                yield from self._tried(corrector, texts[:middle], spans)
+                yield from self._tried(corrector, texts[middle:], spans)
+            return
+        for correction in found:
+            yield Outcome(correction, "; ".join(correction.warnings) or None)
+
+    def _once(self) -> _Once:
+        return _Once(self)
+
+
+class _Once:
+    """A decode function for one block: what it has decoded it does not decode again."""
+
+    def __init__(self, engine: Engine) -> None:
+        self._engine = engine
+        self._known: dict[tuple[tuple[int, ...], float], Hypothesis] = {}
+
+    def __call__(self, sources: Sequence[tuple[int, ...]], tolerance: float) -> list[Hypothesis]:
+        new = [s for s in dict.fromkeys(sources) if (s, tolerance) not in self._known]
+        if new:
+            engine = self._engine
+            with engine._turn:
+                found = engine.corrector.decode(new, tolerance, batch_size=engine.batch_size)
+            self._known.update(zip([(s, tolerance) for s in new], found, strict=True))
+        return [self._known[source, tolerance] for source in sources]

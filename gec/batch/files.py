@@ -1,0 +1,183 @@
+"""Which files a run corrects: names, patterns and folders become tasks."""
+
+from __future__ import annotations
+
+import glob
+import os
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from pathlib import Path, PurePath
+from typing import TYPE_CHECKING
+
+from gec.batch.pipeline import Task
+from gec.batch.streams import STANDARD, is_url, without_compression
+from gec.errors import ConfigError, InputError
+
+if TYPE_CHECKING:
+    from pathspec import GitIgnoreSpec
+
+    from gec.batch.blocks import Format
+
+KINDS = {
+    ".txt": "lines", ".tok": "lines",
+    ".jsonl": "jsonl", ".ndjson": "jsonl",
+    ".csv": "csv", ".tsv": "tsv", ".tab": "tsv",
+    ".parquet": "parquet",
+    ".md": "markdown", ".markdown": "markdown",
+    ".rst": "rst",
+    ".html": "html", ".htm": "html", ".xhtml": "html",
+    ".tex": "latex", ".ltx": "latex",
+} | dict.fromkeys(
+    (
+        ".py", ".pyi", ".c", ".h", ".cc", ".cpp", ".hpp", ".cs", ".java", ".kt", ".scala", ".js",
+        ".mjs", ".ts", ".tsx", ".jsx", ".go", ".rs", ".swift", ".rb", ".php", ".pl", ".lua", ".r",
+        ".jl", ".sh", ".sql", ".toml", ".yaml", ".yml", ".css", ".scss", ".hs", ".ml", ".ex",
+    ),
+    "code",
+)  # fmt: skip
+"""Formats by suffix, in lower case and without that of a compression."""
+
+MakeFormat = Callable[[str | None, str], "Format"]
+"""Makes the format of a file, given the kind that its suffix names, if it does."""
+
+
+def kind_of(name: str) -> str | None:
+    return KINDS.get(PurePath(without_compression(name)).suffix.lower())
+
+
+def find(
+    inputs: Sequence[str],
+    output: str,
+    make: MakeFormat,
+    *,
+    include: Sequence[str] = (),
+    exclude: Sequence[str] = (),
+) -> list[Task]:
+    """Return a task for every input file, in the order of the inputs and of the names in folders.
+
+    A folder gives its files whose format is known by suffix (``include``: those that match), but
+    none that its .gitignore files or ``exclude`` name; a pattern (``docs/**/*.md``) gives what it
+    matches. Where there is one input file, ``output`` is a file, unless it is a folder or ends
+    with a slash; else it is a folder, in which files lie as they do in theirs.
+
+    Raises:
+        InputError: an input does not exist, or nothing matches.
+        ConfigError: two inputs have one output, or an output is an input.
+    """
+    found: list[tuple[str, str]] = []  # a file, and its name in an output folder
+    folders = False
+    for name in inputs:
+        if name == STANDARD or is_url(name):
+            found.append((name, PurePath(name).name))
+        elif Path(name).is_dir():
+            folders = True
+            own = _walk(Path(name), include, [*exclude, *_output_inside(name, output)])
+            found += [(str(Path(name, inner)), inner) for inner in own]
+        elif not Path(name).exists() and glob.has_magic(name):
+            folders = True
+            found += _matching(name, include, exclude)
+        else:
+            found.append((name, PurePath(name).name))
+    if not found:
+        raise InputError(f"{', '.join(inputs)}: no files of a known format here")
+    many = folders or len(found) > 1
+    into = many or (output != STANDARD and (output.endswith("/") or Path(output).is_dir()))
+    if many and output == STANDARD:
+        raise ConfigError("several files need a folder as OUTPUT, not standard output")
+    names = [str(Path(output, inner)) if into else output for _, inner in found]
+    _refuse_clashes([name for name, _ in found], names)
+    if into:
+        _make_folders(names)
+    return [
+        Task(name, target, make(kind_of(target if name == STANDARD else name), name))
+        for (name, _), target in zip(found, names, strict=True)
+    ]
+
+
+def _walk(root: Path, include: Sequence[str], exclude: Sequence[str]) -> Iterator[str]:
+    """Names of a folder's files, relative to it."""
+    wanted = _spec(include) if include else None
+    unwanted = _spec([".git/", *exclude])
+
+    def inside(folder: Path, ignored: list[tuple[Path, GitIgnoreSpec]]) -> Iterator[str]:
+        rules = folder / ".gitignore"
+        if rules.is_file():
+            lines = rules.read_text(encoding="utf-8", errors="replace").splitlines()
+            ignored = [*ignored, (folder, _spec(lines))]
+        for path in sorted(folder.iterdir()):
+            name = path.relative_to(root).as_posix()
+            slash = "/" if path.is_dir() else ""
+            if unwanted.match_file(name + slash) or _ignored(path, slash, ignored):
+                continue
+            if path.is_dir():
+                if not path.is_symlink():  # links may lead in a circle
+                    yield from inside(path, ignored)
+            elif path.is_file() and (wanted.match_file(name) if wanted else kind_of(name)):
+                yield name
+
+    return inside(root, [])
+
+
+def _spec(lines: Iterable[str]) -> GitIgnoreSpec:
+    from pathspec import GitIgnoreSpec
+
+    return GitIgnoreSpec.from_lines(lines)
+
+
+def _ignored(path: Path, slash: str, rules: Iterable[tuple[Path, GitIgnoreSpec]]) -> bool:
+    """What the .gitignore files say, of which the nearest decides."""
+    verdict = False
+    for folder, spec in rules:
+        found = spec.check_file(path.relative_to(folder).as_posix() + slash)
+        if found.include is not None:
+            verdict = found.include
+    return verdict
+
+
+def _matching(
+    pattern: str, include: Sequence[str], exclude: Sequence[str]
+) -> Iterator[tuple[str, str]]:
+    """Files that match, with their names relative to the pattern's fixed beginning."""
+    fixed = Path()
+    for part in Path(pattern).parts[:-1]:
+        if glob.has_magic(part):
+            break
+        fixed /= part
+    wanted = _spec(include) if include else None
+    unwanted = _spec(exclude)
+    for name in sorted(glob.glob(pattern, recursive=True)):  # noqa: PTH207
+        inner = Path(name).relative_to(fixed).as_posix()
+        chosen = (wanted is None or wanted.match_file(inner)) and not unwanted.match_file(inner)
+        if chosen and Path(name).is_file():
+            yield name, inner
+
+
+def _output_inside(folder: str, output: str) -> list[str]:
+    """A pattern for the output folder where it lies in the input folder."""
+    try:
+        inner = Path(output).resolve().relative_to(Path(folder).resolve())
+    except ValueError:
+        return []
+    return [f"/{inner.as_posix()}/"] if inner.parts else []
+
+
+def _refuse_clashes(inputs: Sequence[str], outputs: Sequence[str]) -> None:
+    made: dict[str, str] = {}
+    read = {os.path.realpath(name): name for name in inputs if name != STANDARD}
+    for name, output in zip(inputs, outputs, strict=True):
+        if output == STANDARD:
+            continue
+        if output in made:
+            raise ConfigError(f"{made[output]} and {name} would both be written to {output}")
+        made[output] = name
+        if (same := read.get(os.path.realpath(output))) and not is_url(same):
+            raise ConfigError(f"{output}: is an input; write to another file")
+
+
+def _make_folders(names: Iterable[str]) -> None:
+    for name in names:
+        try:
+            Path(name).parent.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise InputError(
+                f"{Path(name).parent}: cannot be made ({error.strerror or error})"
+            ) from error

@@ -1,0 +1,319 @@
+"""The output of a run, and the journal by which an interrupted run goes on.
+
+While a run lasts, results are in ``OUTPUT.part``. ``OUTPUT.journal`` has one JSON object a line:
+first what the run is (input, options), then commits: how many blocks of the input are done, the
+digest of the input up to there, and how long the results and ``OUTPUT.errors.jsonl`` were. A commit
+is written after its results are on the disk (fsync), so whatever a killed run left beyond its last
+whole commit is cut off. ``OUTPUT`` appears when it is complete, in one step.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+import time
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager, suppress
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
+from typing import Any, BinaryIO, Protocol
+
+from gec.batch.blocks import Block, Failure, Result
+from gec.batch.streams import STANDARD
+from gec.errors import ConfigError, InputError
+
+VERSION = 1
+SECONDS_A_COMMIT = 1.0
+
+
+@dataclass(frozen=True, slots=True)
+class Totals:
+    """Counts of a run; ``failed`` counts records."""
+
+    records: int = 0
+    changed: int = 0
+    edits: int = 0
+    failed: int = 0
+
+    def plus(self, result: Result) -> Totals:
+        return Totals(
+            self.records + result.records,
+            self.changed + result.changed,
+            self.edits + result.edits,
+            self.failed + len(result.failures),
+        )
+
+    def __add__(self, other: Totals) -> Totals:
+        pairs = zip(asdict(self).values(), asdict(other).values(), strict=True)
+        return Totals(*(a + b for a, b in pairs))
+
+
+@dataclass(frozen=True, slots=True)
+class Commit:
+    """How far a run has come: ``blocks`` of the input, and lengths of its files in bytes."""
+
+    blocks: int = 0
+    digest: str = ""
+    output: int = 0
+    errors: int = 0
+    totals: Totals = Totals()
+
+
+class Output(Protocol):
+    """Where the results of one input go."""
+
+    start: Commit
+    complete: bool
+
+    def write(self, block: Block, result: Result, data: bytes) -> None: ...
+
+    def finish(self, make: Callable[[Path], Path]) -> None: ...
+
+    def close(self) -> None: ...
+
+    def forget(self) -> None: ...
+
+
+class Stream:
+    """Standard output, a device or a pipe: no journal. Failures are said, or written to a file."""
+
+    def __init__(self, name: str, say: Callable[[str], None]) -> None:
+        self.start, self.complete = Commit(), False
+        self._name, self._say = name, say
+        if name == STANDARD:
+            if sys.stdout is None:
+                raise InputError("standard output is closed")
+            self._file: BinaryIO = sys.stdout.buffer
+        else:
+            with _reported(name):
+                self._file = Path(name).open("wb")  # noqa: SIM115 - closed in close()
+
+    def write(self, block: Block, result: Result, data: bytes) -> None:
+        for failure in result.failures:
+            self._say(f"gec: warning: line {failure.line}: {failure.error}")
+        with _reported(self._name):
+            self._file.write(data)
+
+    def finish(self, make: Callable[[Path], Path]) -> None:
+        with _reported(self._name):
+            self._file.flush()
+
+    def close(self) -> None:
+        if self._name != STANDARD:
+            with suppress(OSError):
+                self._file.close()
+
+    def forget(self) -> None:
+        pass
+
+
+class Journalled:
+    """An output file with its journal.
+
+    Raises:
+        ConfigError: there are results already and neither ``resume`` nor ``overwrite`` is wanted;
+            or those to go on from were made with other options.
+        InputError: the input is not what it was; the output cannot be written.
+    """
+
+    def __init__(
+        self, name: str, about: Mapping[str, Any], *, resume: bool = False, overwrite: bool = False
+    ) -> None:
+        self._name = name
+        self.path = Path(name)
+        self.part = Path(name + ".part")
+        self.journal = Path(name + ".journal")
+        self.errors = Path(name + ".errors.jsonl")
+        self.start = Commit()
+        self.complete = False
+        self._files: list[BinaryIO] = []
+        with _reported(name):
+            header, last, done = _read_journal(self.journal)
+            begun = self.journal.exists()
+            if resume and self.path.exists() and not self.part.exists() and (done or not begun):
+                self._check(header, about)
+                self.complete = True
+                self.start = last
+                return
+            if resume and header:
+                self._check(header, about)
+                self.start = last
+            elif not overwrite:
+                self._refuse(resume, started=bool(header))
+            self._open(about)
+
+    def _refuse(self, resume: bool, *, started: bool) -> None:
+        if started:
+            raise ConfigError(
+                f"{self._name}: an earlier run was interrupted; go on with --resume, or begin "
+                "anew with --overwrite"
+            )
+        if self.path.exists():
+            raise ConfigError(f"{self._name}: exists already; replace it with --overwrite")
+
+    def _check(self, header: Mapping[str, Any], about: Mapping[str, Any]) -> None:
+        """Refuse to mix the results of two inputs or of two ways to correct."""
+        if not header:
+            return
+        before, now = header["input"], about["input"]
+        changed = [key for key in sorted({*before, *now}) if before.get(key) != now.get(key)]
+        if changed:
+            raise InputError(
+                f"{now.get('name')}: has changed since the run began ({', '.join(changed)}); "
+                "begin anew with --overwrite"
+            )
+        before, now = header["options"], json.loads(json.dumps(about["options"]))
+        changed = [key for key in sorted({*before, *now}) if before.get(key) != now.get(key)]
+        if changed:
+            shown = ", ".join(f"{k} {before.get(k)!r}, now {now.get(k)!r}" for k in changed)
+            raise ConfigError(
+                f"{self._name}: the run to resume had other options ({shown}); use the same, or "
+                "begin anew with --overwrite"
+            )
+
+    def _open(self, about: Mapping[str, Any]) -> None:
+        fresh = self.start == Commit()
+        self._files = [
+            path.open("r+b" if path.exists() else "w+b")
+            for path in (self.journal, self.part, self.errors)
+        ]
+        journal, part, errors = self._files
+        _lock(journal, self._name)
+        for file, length in ((part, self.start.output), (errors, self.start.errors)):
+            if file.seek(0, os.SEEK_END) < length:
+                raise InputError(
+                    f"{file.name}: shorter than its journal says, was it changed? "
+                    "begin anew with --overwrite"
+                )
+            file.truncate(length)
+            file.seek(length)
+        if fresh:
+            journal.truncate(0)
+            self._note({"version": VERSION, **about})
+        else:
+            # a torn last line would swallow the next one
+            whole = journal.read().rfind(b"\n") + 1
+            journal.truncate(whole)
+            journal.seek(whole)
+        _sync_folder(self.path)
+        self._committed = self._latest = self.start
+        self._when = time.monotonic()
+
+    def _note(self, value: Mapping[str, Any]) -> None:
+        journal = self._files[0]
+        journal.write(json.dumps(value).encode() + b"\n")
+        journal.flush()
+        os.fsync(journal.fileno())
+
+    def write(self, block: Block, result: Result, data: bytes) -> None:
+        """Add a block's results, and from time to time commit."""
+        _, part, errors = self._files
+        listed = b"".join(_listed(failure) for failure in result.failures)
+        with _reported(self._name):
+            part.write(data)
+            errors.write(listed)
+            self._latest = Commit(
+                block.index + 1,
+                block.digest,
+                self._latest.output + len(data),
+                self._latest.errors + len(listed),
+                self._latest.totals.plus(result),
+            )
+            if time.monotonic() - self._when >= SECONDS_A_COMMIT:
+                self.commit()
+
+    def commit(self) -> None:
+        """Put everything written on the disk, then say so in the journal."""
+        if self._latest != self._committed:
+            for file in self._files[1:]:
+                file.flush()
+                os.fsync(file.fileno())
+            self._note({"commit": asdict(self._latest)})
+            self._committed = self._latest
+        self._when = time.monotonic()
+
+    def finish(self, make: Callable[[Path], Path]) -> None:
+        """Commit, let ``make`` turn the results into the output's format, give it its name."""
+        if self.complete:
+            return
+        with _reported(self._name):
+            self.commit()
+            whole = make(self.part)  # again, where a run is killed from here on
+            self._note({"done": True})
+            os.replace(whole, self.path)  # noqa: PTH105
+            self.part.unlink(missing_ok=True)
+            if not self._latest.errors:
+                self.errors.unlink(missing_ok=True)
+            _sync_folder(self.path)
+
+    def close(self) -> None:
+        """Commit what is there; also after an error."""
+        with suppress(OSError):
+            if self._files:
+                self.commit()
+        for file in self._files:
+            with suppress(OSError):
+                file.close()
+
+    def forget(self) -> None:
+        """Remove the journal of an output that is complete."""
+        self.journal.unlink(missing_ok=True)
+
+
+def _listed(failure: Failure) -> bytes:
+    return json.dumps(asdict(failure), ensure_ascii=False).encode("utf-8", "replace") + b"\n"
+
+
+def _read_journal(path: Path) -> tuple[dict[str, Any], Commit, bool]:
+    """Return what the run is, its last whole commit, and whether it was done."""
+    header: dict[str, Any] = {}
+    last, done = Commit(), False
+    if not path.exists():
+        return header, last, done
+    for line in path.read_bytes().split(b"\n")[:-1]:
+        try:
+            value = json.loads(line)
+        except ValueError:
+            raise InputError(f"{path}: not a journal; begin anew with --overwrite") from None
+        if "version" in value:
+            header = value
+            if value["version"] != VERSION:
+                raise InputError(f"{path}: of another version; begin anew with --overwrite")
+        elif "commit" in value:
+            last = Commit(**value["commit"])
+            last = replace(last, totals=Totals(**value["commit"]["totals"]))
+        done = bool(value.get("done"))
+    return header, last, done
+
+
+def _lock(file: BinaryIO, name: str) -> None:
+    with suppress(ImportError):  # Windows
+        import fcntl
+
+        try:
+            fcntl.flock(file.fileno(), fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            raise ConfigError(f"{name}: another run is writing it") from None
+
+
+def _sync_folder(path: Path) -> None:
+    """A file's name is safe only when its folder is on the disk, too."""
+    with suppress(OSError):
+        folder = os.open(path.parent, os.O_RDONLY)
+        try:
+            os.fsync(folder)
+        finally:
+            os.close(folder)
+
+
+@contextmanager
+def _reported(name: str) -> Iterator[None]:
+    where = "standard output" if name == STANDARD else name
+    try:
+        yield
+    except BrokenPipeError:
+        raise
+    except OSError as error:
+        hint = "" if name == STANDARD else "; when there is room or permission, use --resume"
+        raise InputError(f"{where}: cannot be written ({error.strerror or error}){hint}") from error

@@ -1,0 +1,108 @@
+"""Bytes in and out: compression by suffix, a local path or an fsspec URL, and where reading stands.
+
+What is compressed is written as one member (gzip, xz, bzip2) or frame (zstd) a block, so that a
+file cut between two blocks is whole, and one written in two runs is the same as in one.
+"""
+
+from __future__ import annotations
+
+import bz2
+import gzip
+import lzma
+import sys
+import zlib
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path, PurePath
+from typing import IO, Any, BinaryIO, cast
+
+from gec.errors import InputError
+
+SUFFIXES = {".gz": "gzip", ".xz": "xz", ".bz2": "bzip2", ".zst": "zstd", ".zstd": "zstd"}
+STANDARD = "-"
+
+
+def compression(name: str) -> str | None:
+    return SUFFIXES.get(PurePath(name).suffix.lower())
+
+
+def without_compression(name: str) -> str:
+    """``a.csv.gz`` is ``a.csv``."""
+    return str(PurePath(name).with_suffix("")) if compression(name) else name
+
+
+def is_url(name: str) -> bool:
+    return "://" in name
+
+
+def compress(data: bytes, how: str | None) -> bytes:
+    """Return one whole member or frame; the same bytes at any time and in any process."""
+    if how is None or not data:
+        return data
+    if how == "gzip":
+        return gzip.compress(data, compresslevel=6, mtime=0)
+    if how == "xz":
+        return lzma.compress(data)
+    if how == "bzip2":
+        return bz2.compress(data)
+    import zstandard
+
+    return cast("bytes", zstandard.ZstdCompressor(level=3).compress(data))
+
+
+@contextmanager
+def open_input(name: str) -> Iterator[tuple[BinaryIO, Callable[[], int]]]:
+    """Open an input and yield its bytes, and what tells how many of the file were read.
+
+    Raises:
+        InputError: it cannot be opened or read, or its compression is broken.
+    """
+    where = "standard input" if name == STANDARD else name
+    try:
+        with _open(name) as file:
+            yield _decompressed(file, compression(name)), file.tell if name != STANDARD else int
+    except FileNotFoundError:
+        raise InputError(f"{where}: no such file") from None
+    except IsADirectoryError:
+        raise InputError(f"{where}: is a directory") from None
+    except (EOFError, zlib.error, lzma.LZMAError, gzip.BadGzipFile) as error:
+        raise InputError(f"{where}: broken {compression(name)} data ({error})") from error
+    except OSError as error:
+        raise InputError(f"{where}: cannot be read ({error.strerror or error})") from error
+    except Exception as error:
+        if type(error).__name__ != "ZstdError":  # known only where zstandard is installed
+            raise
+        raise InputError(f"{where}: broken zstd data ({error})") from error
+
+
+@contextmanager
+def _open(name: str) -> Iterator[IO[bytes]]:
+    if name == STANDARD:
+        if sys.stdin is None:
+            raise InputError("standard input is closed; name a file")
+        yield sys.stdin.buffer
+    elif is_url(name):
+        import fsspec
+
+        with fsspec.open(name, "rb") as file:
+            yield file
+    else:
+        with Path(name).open("rb") as file:
+            yield file
+
+
+def _decompressed(file: Any, how: str | None) -> BinaryIO:
+    if how == "gzip":
+        return cast("BinaryIO", gzip.GzipFile(fileobj=file))
+    if how == "xz":
+        return cast("BinaryIO", lzma.LZMAFile(file))
+    if how == "bzip2":
+        return cast("BinaryIO", bz2.BZ2File(file))
+    if how == "zstd":
+        import io
+
+        import zstandard
+
+        reader = zstandard.ZstdDecompressor().stream_reader(file, read_across_frames=True)
+        return cast("BinaryIO", io.BufferedReader(reader, 1 << 17))
+    return cast("BinaryIO", file)

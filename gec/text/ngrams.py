@@ -1,0 +1,152 @@
+"""A word n-gram language model: a second opinion on an edit, for the price of a few lookups.
+
+A backed-off model (Katz 1987) over lower-case words: the probability of the longest known n-gram,
+times the weights of the histories backed off from. It has seen no errors and knows no source
+sentence; it only says which of two wordings is commoner English (Bryant and Briscoe 2018).
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+from array import array
+from bisect import bisect_left
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from gec.errors import ModelError
+
+FILE = "ngrams.bin"
+UNKNOWN, BEGIN, END = 0, 1, 2
+FIRST_WORD = 3
+MOST_WORDS = 2**16 - FIRST_WORD
+STEP = 0.1  # nats of one unit of a stored number
+_FORMAT = 1
+
+
+@dataclass(frozen=True, slots=True)
+class Level:
+    """The n-grams of one order: sorted hashes; costs (-log p) and back-off costs in steps.
+
+    The highest order has no back-off costs.
+    """
+
+    hashes: array[int]
+    costs: array[int]
+    backoffs: array[int]
+
+
+def hashed(key: int) -> int:
+    """Return 32 bits of an n-gram's 16-bit ids put together, the first word highest."""
+    return ((key * 0x9E3779B97F4A7C15) & 0xFFFFFFFFFFFFFFFF) >> 32
+
+
+def normal_form(word: str) -> str:
+    """Return the word as it is counted: lower case, and one form for everything with a digit."""
+    return "0" if any(c.isdigit() for c in word) else word.lower()
+
+
+class NGrams:
+    """Scores words in context.
+
+    Args:
+        words: the vocabulary in the order of its ids, which begin with 3.
+        levels: orders 1, 2, ...; the hashes of order 1 are the ids themselves.
+    """
+
+    def __init__(self, words: Sequence[str], levels: Sequence[Level]) -> None:
+        self.words = list(words)
+        self.levels = list(levels)
+        self._ids = {word: number for number, word in enumerate(words, FIRST_WORD)}
+
+    def prefers(self, words: Sequence[str], start: int, end: int, other: Sequence[str]) -> float:
+        """Return log p(words) - log p(words with ``other`` in place of start:end), in nats."""
+        changed = [*words[:start], *other, *words[end:]]
+        reach = len(self.levels) - 1  # words after the place whose histories differ
+        return self.logprob(words, start, end + reach) - self.logprob(
+            changed, start, start + len(other) + reach
+        )
+
+    def logprob(self, words: Sequence[str], start: int = 0, end: int | None = None) -> float:
+        """Return the log-probability (nats) of words start:end of a sentence.
+
+        The sentence's end counts as one more word; ``end`` is None for all.
+        """
+        order = len(self.levels)
+        ids = [BEGIN] * (order - 1)
+        ids += [self._ids.get(normal_form(word), UNKNOWN) for word in words]
+        ids.append(END)
+        last = len(words) + 1 if end is None else min(end, len(words) + 1)
+        return -STEP * sum(self._cost(ids[i : i + order]) for i in range(start, last))
+
+    def _cost(self, ids: Sequence[int]) -> int:
+        """Return the cost (steps) of the last id after the others."""
+        cost = 0
+        for order in range(len(ids), 1, -1):
+            history, level = ids[-order:-1], self.levels[order - 1]
+            if (place := _find(level, _hash([*history, ids[-1]]))) is not None:
+                return cost + level.costs[place]
+            below = self.levels[order - 2]
+            if (place := _find(below, _hash(history))) is not None:
+                cost += below.backoffs[place]
+        return cost + self.levels[0].costs[ids[-1]]
+
+    @classmethod
+    def load(cls, folder: Path) -> NGrams | None:
+        """Read ``ngrams.bin``; None where a bundle has none.
+
+        Raises:
+            ModelError: the file is broken or of another format.
+        """
+        path = folder / FILE
+        if not path.exists():
+            return None
+        try:
+            head, _, body = path.read_bytes().partition(b"\n")
+            about = json.loads(head)
+            if about["format"] != _FORMAT:
+                raise ModelError(f"{path} has format {about['format']!r}, expected {_FORMAT}")
+            words = body[: about["words"]].decode("utf-8").split("\n")
+            at, levels = about["words"], []
+            for order, size in enumerate(about["sizes"], 1):
+                arrays = []
+                for kind in "IBB" if order < len(about["sizes"]) else "IB":
+                    values = array(kind)
+                    values.frombytes(body[at : at + size * values.itemsize])
+                    if len(values) != size:
+                        raise ModelError(f"{path} is cut short")
+                    if sys.byteorder == "big":
+                        values.byteswap()
+                    arrays.append(values)
+                    at += size * values.itemsize
+                levels.append(Level(*arrays, *[array("B")] * (3 - len(arrays))))
+        except (OSError, ValueError, KeyError, TypeError) as error:
+            raise ModelError(f"cannot read {path}: {error}") from error
+        return cls(words, levels)
+
+    def save(self, folder: Path) -> None:
+        """Write ``ngrams.bin``: a line of JSON, the words, then the arrays, little-endian."""
+        words = "\n".join(self.words).encode()
+        sizes = [len(level.hashes) for level in self.levels]
+        head = {"format": _FORMAT, "words": len(words), "sizes": sizes}
+        with (folder / FILE).open("wb") as file:
+            file.write(json.dumps(head).encode() + b"\n" + words)
+            for level in self.levels:
+                for values in (level.hashes, level.costs, level.backoffs):
+                    if sys.byteorder == "big":
+                        values = array(values.typecode, values)
+                        values.byteswap()
+                    file.write(values.tobytes())
+
+
+def _hash(ids: Sequence[int]) -> int:
+    key = 0
+    for number in ids:
+        key = key << 16 | number
+    return hashed(key) if len(ids) > 1 else key
+
+
+def _find(level: Level, wanted: int) -> int | None:
+    place = bisect_left(level.hashes, wanted)
+    return place if place < len(level.hashes) and level.hashes[place] == wanted else None

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from gec import messages as module
-from gec.messages import MESSAGES, TITLES, Message, describe, message
+from gec.messages import MESSAGES, TITLES, Message, category, describe, message
 from gec.text.edits import WordEdit, align, classify
 from gec.text.words import tokenize_line
 
@@ -145,3 +145,19 @@ def test_describe_names_the_words(change: str, line: str) -> None:
 
 def test_doctests() -> None:
     assert doctest.testmod(module).failed == 0
+
+
+def test_every_type_has_a_category() -> None:
+    kinds: dict[str, set[str]] = {}
+    for type in [*TYPES, "R:NOUN:PROPER", "", "nonsense"]:
+        kinds.setdefault(category(type), set()).add(type[2:] if type[1:2] == ":" else type)
+    assert kinds == {
+        "spelling": {"SPELL"},
+        "punctuation": {"PUNCT", "ORTH"},
+        "style": {"WO", "OTHER", "NOUN", "VERB", "ADJ", "ADV", "CONJ", "PART"},
+        "grammar": {
+            *"ADJ:FORM CONTR DET MORPH NOUN:INFL NOUN:NUM NOUN:POSS NOUN:PROPER PREP PRON".split(),
+            *"UNK VERB:FORM VERB:INFL VERB:SVA VERB:TENSE nonsense".split(),
+            "",
+        },
+    }

@@ -1,0 +1,74 @@
+"""The application factory."""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING
+
+from flask import Flask
+
+from gec.web import api, languagetool, operations, pages, problems, security
+from gec.web.calls import Engine
+from gec.web.config import Config, configure
+from gec.web.feedback import Store
+from gec.web.metrics import Metrics
+from gec.web.schemas import Validators, schemas
+
+if TYPE_CHECKING:
+    from gec.corrector import Corrector
+
+
+def create_app(config: Config | None = None, *, corrector: Corrector | None = None) -> Flask:
+    """Return the server as a WSGI application, its model loaded and its decoding thread running.
+
+    Args:
+        config: the settings; None takes them from the environment.
+        corrector: used in place of the configured model's.
+
+    Raises:
+        GecError: the settings, the model or the feedback file cannot be used.
+    """
+    config = config or configure({}, os.environ)
+    corrector = corrector or _load(config)
+    metrics = Metrics()
+    engine = Engine(corrector, config, metrics.on_batch)
+    found = schemas(config, tuple(corrector.settings))
+    validators = Validators(found)
+    store = Store(config.feedback) if config.feedback else None
+    if store is not None:
+        engine.closing.append(store.close)
+    engine.warm_up()
+    app = Flask(__name__)
+    app.url_map.strict_slashes = False
+    app.json.sort_keys = False  # type: ignore[attr-defined]
+    app.config["MAX_FORM_MEMORY_SIZE"] = config.max_body  # the default refuses less
+    app.extensions["gec"] = engine
+    problems.register(app)
+    security.register(app, config)
+    metrics.watch(app, engine.service)
+    app.register_blueprint(pages.blueprint(config, engine, found))
+    app.register_blueprint(api.blueprint(config, engine, validators, store))
+    app.register_blueprint(languagetool.blueprint(config, engine))
+    app.register_blueprint(operations.blueprint(config, engine, metrics, found))
+    return app
+
+
+def engine_of(app: Flask) -> Engine:
+    """Return what decodes for an app."""
+    engine: Engine = app.extensions["gec"]
+    return engine
+
+
+def _load(config: Config) -> Corrector:
+    from gec.loading import load
+
+    if config.torch_threads is not None:
+        import torch
+
+        torch.set_num_threads(config.torch_threads)
+    return load(
+        config.model,
+        device=config.device,
+        precision=config.precision,
+        setting=config.setting,
+    )

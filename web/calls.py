@@ -1,0 +1,174 @@
+"""One request's way through the corrector, within its limits of time, sentences and places."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
+
+from gec import __version__
+from gec.corrector import Options
+from gec.errors import ConfigError
+from gec.web.config import Config
+from gec.web.decoding import Closed, DeadlineExceeded, Decoded, DecodingService, QueueFull
+from gec.web.problems import Problem
+
+if TYPE_CHECKING:
+    from gec.corrector import Correction, Corrector, SentenceResult
+    from gec.decoding.decoder import Hypothesis
+
+Span = tuple[int, int]
+
+RESERVED = 3
+"""Threads that no correction may take: they answer health checks and the page."""
+ALL_AT_ONCE = 2**30
+"""The decoding service makes the batches: the corrector hands it all sentences together."""
+
+
+class Engine:
+    """The corrector with the decoding service behind it, for all requests."""
+
+    def __init__(
+        self,
+        corrector: Corrector,
+        config: Config,
+        on_batch: Callable[[int, float], None] | None = None,
+    ) -> None:
+        self.corrector = corrector
+        self.config = config
+        self.service = DecodingService(
+            lambda sources, tolerance: corrector.decode(
+                sources, tolerance, batch_size=config.batch_size
+            ),
+            batch_size=config.batch_size,
+            queue_size=config.queue,
+            cache_size=config.cache,
+            on_batch=on_batch,
+        )
+        self._places = threading.BoundedSemaphore(config.threads - RESERVED)
+        self.draining = False
+        self.closing: list[Callable[[], None]] = []  # what else must be closed
+
+    def warm_up(self) -> None:
+        """Load what the first sentence would have to wait for."""
+        with self.call(now() + 600) as call:
+            call.correct(["This are a sentense."], self.options({}))
+
+    @property
+    def model(self) -> dict[str, str]:
+        """What answers call the model."""
+        return {"name": str(self.corrector.info().get("bundle", "unknown")), "gec": __version__}
+
+    @property
+    def default_setting(self) -> str:
+        return self.config.setting or "balanced"
+
+    def options(self, values: dict[str, Any], protected: tuple[Span, ...] = ()) -> Options:
+        """Return the corrector's options for those of a request."""
+        return Options(
+            setting=values.get("setting") or self.config.setting,
+            tolerance=values.get("tolerance"),
+            min_confidence=values.get("min_confidence"),
+            dictionary=frozenset(values.get("ignore_words", ())),
+            protected=protected,
+            spelling=values.get("spelling"),
+        )
+
+    @contextmanager
+    def call(self, began: float) -> Iterator[Call]:
+        """Take one of the places for corrections; ``began`` is when the request came in.
+
+        Raises:
+            Problem: 503, all places are taken; and what :class:`Call` raises.
+        """
+        if not self._places.acquire(blocking=False):
+            raise Problem(503, "busy", "too many requests at once; try again", retry_after=1)
+        try:
+            yield Call(self, began + self.config.timeout)
+        finally:
+            self._places.release()
+
+    def not_ready(self) -> str:
+        """Say why new requests had better go elsewhere; empty if they need not."""
+        if self.draining:
+            return "the server is shutting down"
+        if self.service.stuck(max(60.0, 2 * self.config.timeout)):
+            return "the model does not answer"
+        return "the queue is full" if self.service.full else ""
+
+    def close(self) -> None:
+        self.draining = True
+        self.service.close(timeout=self.config.drain)
+        while self.closing:
+            self.closing.pop()()
+
+
+class Call:
+    """Corrections for one request, until ``deadline``."""
+
+    def __init__(self, engine: Engine, deadline: float) -> None:
+        self._engine = engine
+        self._deadline = deadline
+        self._corrector = engine.corrector.with_decoder(self._decode)
+        self._asked = 0
+        self._found: dict[int, Decoded] = {}
+
+    def correct(self, texts: Sequence[str], options: Options) -> list[Correction]:
+        """Correct texts, in order.
+
+        Raises:
+            Problem: 400, options that do not fit; 413, more sentences than may be; 503, the queue
+                is full; 504, time is up.
+        """
+        with _as_problems():
+            corrections = self._corrector.correct_many(texts, options, batch_size=ALL_AT_ONCE)
+            return list(corrections)
+
+    def stream(self, text: str, options: Options) -> Iterator[Correction]:
+        """Correct a text part by part; raises as :meth:`correct` does."""
+        with _as_problems():
+            size = self._engine.config.batch_size
+            yield from self._corrector.stream(text, options, batch_size=size)
+
+    def cost(self, sentence: SentenceResult) -> tuple[float, bool]:
+        """Return the milliseconds that a sentence's decoding took, and whether it was known."""
+        steps = sentence.trace.steps if sentence.trace else ()
+        # a trace is made of its windows' very own passes
+        windows = [self._found[id(step)] for step in steps if id(step) in self._found]
+        seconds = sum(window.seconds for window in windows)
+        return round(seconds * 1000, 3), bool(windows) and all(w.cached for w in windows)
+
+    def _decode(self, sources: Sequence[tuple[int, ...]], tolerance: float) -> list[Hypothesis]:
+        limit = self._engine.config.max_sentences
+        self._asked += len(sources)
+        if self._asked > limit:
+            raise Problem(
+                413, "too_many_sentences", f"a request may have {limit} sentences, not more"
+            )
+        decoded = self._engine.service.decode(sources, tolerance, self._deadline)
+        for one in decoded:
+            if one.hypothesis.steps:
+                self._found[id(one.hypothesis.steps[0])] = one
+        return [one.hypothesis for one in decoded]
+
+
+@contextmanager
+def _as_problems() -> Iterator[None]:
+    try:
+        yield
+    except QueueFull as error:
+        raise Problem(
+            503, "queue_full", "too much text is waiting; try again", retry_after=error.retry_after
+        ) from None
+    except DeadlineExceeded:
+        raise Problem(504, "timeout", "the text was not corrected in time; send less") from None
+    except Closed:
+        raise Problem(503, "closing", "the server is shutting down", retry_after=5) from None
+    except ConfigError as error:
+        raise Problem(400, "invalid_request", str(error)) from None
+
+
+def now() -> float:
+    return time.monotonic()

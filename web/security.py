@@ -1,0 +1,144 @@
+"""What every request must pass and every answer carries: sizes, rates, tokens, origins, headers."""
+
+from __future__ import annotations
+
+import hmac
+from collections.abc import Sequence
+from urllib.parse import urlsplit
+
+from flask import Flask, Response, g, request
+
+from gec.web.calls import now
+from gec.web.config import Config
+from gec.web.problems import Problem
+from gec.web.rates import RateLimit
+
+CONTENT_SECURITY_POLICY = (
+    "default-src 'self'; base-uri 'none'; object-src 'none'; form-action 'self'; "
+    "frame-ancestors 'none'"
+)
+HEADERS = {
+    "Content-Security-Policy": CONTENT_SECURITY_POLICY,
+    "X-Content-Type-Options": "nosniff",
+    "X-Frame-Options": "DENY",
+    "Referrer-Policy": "no-referrer",
+    "Cross-Origin-Opener-Policy": "same-origin",
+    "Cross-Origin-Resource-Policy": "same-origin",
+    "Permissions-Policy": "camera=(), geolocation=(), microphone=()",
+}
+APIS = ("/api/", "/v2/")
+NEED_TOKEN = ("/api/", "/v2/check", "/v2/words", "/metrics")
+UNLIMITED = ("/healthz", "/readyz", "/metrics", "/v2/healthcheck", "/static/")
+
+
+def register(app: Flask, config: Config) -> None:
+    """Check every request of an app before its view, and complete every answer."""
+    limit = RateLimit(config.rate)
+
+    @app.before_request
+    def check() -> Response | None:
+        g.began = now()
+        if not request.path.startswith(UNLIMITED) and request.method != "OPTIONS":
+            wait = limit.take(request.remote_addr or "")
+            if wait:
+                text = f"more than {config.rate:g} requests a minute; wait a moment"
+                raise Problem(429, "too_many_requests", text, retry_after=wait)
+        _check_size(config)
+        if request.path.startswith(APIS) and _is_preflight():
+            return app.make_response(("", 204))
+        if config.token is not None and request.path.startswith(NEED_TOKEN):
+            _check_token(config.token)
+        if request.path.startswith("/api/") and request.method not in ("GET", "HEAD"):
+            check_origin(config.cors)
+        return None
+
+    @app.after_request
+    def complete(response: Response) -> Response:
+        for name, value in HEADERS.items():
+            response.headers.setdefault(name, value)
+        if not request.path.startswith("/static/"):
+            response.headers.setdefault("Cache-Control", "no-store")
+        if request.path.startswith(APIS):
+            _allow_origin(response, config.cors)
+        return response
+
+
+# ----------------------------------------------------------------------------------------- sizes
+
+
+def _check_size(config: Config) -> None:
+    """Refuse bodies that are too large, whatever their kind: Flask's own limit has gaps."""
+    if request.headers.get("Transfer-Encoding") and request.content_length is None:
+        raise Problem(411, "length_required", "the body needs a Content-Length")
+    if (request.content_length or 0) > config.max_body:
+        raise Problem(
+            413, "body_too_large", f"Request size limit of {config.max_body} bytes exceeded"
+        )
+    if request.headers.get("Content-Encoding", "identity").lower() != "identity":
+        raise Problem(415, "unsupported_media_type", "compressed bodies are not accepted")
+
+
+# ---------------------------------------------------------------------------------------- tokens
+
+
+def _check_token(token: str) -> None:
+    kind, _, given = request.headers.get("Authorization", "").partition(" ")
+    if kind.lower() != "bearer":
+        given = ""
+    if not given and request.path.startswith("/v2/"):  # its clients know apiKey, not headers
+        given = request.values.get("apiKey", "")
+    if hmac.compare_digest(given.strip().encode(), token.encode()):
+        return
+    status = 403 if request.path.startswith("/v2/") else 401
+    problem = Problem(status, "unauthorized", "a valid bearer token is needed")
+    if status == 401:
+        problem.headers["WWW-Authenticate"] = 'Bearer realm="gec"'
+    raise problem
+
+
+# --------------------------------------------------------------------------------------- origins
+
+
+def check_origin(allowed: Sequence[str]) -> None:
+    """Refuse a request that another site's page has made, unless that site is allowed.
+
+    Browsers say where a request comes from and no page can forge it; other clients say nothing.
+    """
+    origin = request.headers.get("Origin")
+    if origin is not None and ("*" in allowed or origin in allowed):
+        return
+    site = request.headers.get("Sec-Fetch-Site")
+    if site is not None:
+        own = site in ("same-origin", "none")
+    else:
+        own = origin is None or urlsplit(origin).netloc == request.host
+    if not own:
+        raise Problem(403, "cross_site", "pages of other sites may not use this server")
+
+
+def _is_preflight() -> bool:
+    headers = request.headers
+    return (
+        request.method == "OPTIONS"
+        and "Origin" in headers
+        and "Access-Control-Request-Method" in headers
+    )
+
+
+def _allow_origin(response: Response, allowed: Sequence[str]) -> None:
+    """Say to a browser that an allowed site's page may read the answer."""
+    if not allowed:
+        return
+    headers = response.headers
+    origin = request.headers.get("Origin")
+    if "*" not in allowed:
+        headers.add("Vary", "Origin")
+        if origin not in allowed:
+            return
+    headers["Access-Control-Allow-Origin"] = "*" if "*" in allowed else str(origin)
+    headers["Cross-Origin-Resource-Policy"] = "cross-origin"
+    headers["Access-Control-Expose-Headers"] = "Retry-After"
+    if _is_preflight():
+        headers["Access-Control-Allow-Methods"] = "GET, POST"
+        headers["Access-Control-Allow-Headers"] = "Authorization, Content-Type"
+        headers["Access-Control-Max-Age"] = "600"

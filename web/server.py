@@ -1,0 +1,173 @@
+"""``gec serve``: the application behind waitress, until SIGTERM or Ctrl-C; then it drains."""
+
+from __future__ import annotations
+
+import argparse
+import logging
+import os
+import signal
+import socket
+import sys
+import time
+from collections.abc import Callable
+from dataclasses import fields
+from types import FrameType
+from typing import Any
+
+from flask import Flask
+from waitress.channel import HTTPChannel
+from waitress.server import create_server
+from waitress.task import ErrorTask
+from waitress.wasyncore import dispatcher
+
+from gec.errors import InputError
+from gec.web.app import create_app, engine_of
+from gec.web.config import Config, configure, read_token
+from gec.web.problems import Problem, render
+from gec.web.security import HEADERS
+
+log = logging.getLogger("gec.web")
+HEADER_BYTES = 2**18
+
+
+class _ErrorTask(ErrorTask):  # type: ignore[misc]
+    """What waitress refuses before the application sees it has the shape of other errors."""
+
+    def execute(self) -> None:
+        error = self.request.error
+        codes = {413: "body_too_large", 431: "headers_too_large"}
+        text = {413: "Request size limit exceeded", 431: "the headers are too large"}
+        code, message = codes.get(error.code, "bad_request"), text.get(error.code, "not HTTP")
+        path = getattr(self.request, "path", "")  # not there if the first line is no HTTP
+        body, kind = render(Problem(error.code, code, message), path)
+        self.status = f"{error.code} {error.reason}"
+        self.response_headers += [("Content-Type", kind), *HEADERS.items()]
+        self.set_close_on_finish()
+        data = body.encode()
+        self.content_length = len(data)
+        self.write(data)
+
+
+class _Channel(HTTPChannel):  # type: ignore[misc]
+    error_task_class = _ErrorTask
+
+    def readable(self) -> bool:
+        """Read no more requests while the server drains; those that have come in are served."""
+        return not self.server.draining and bool(super().readable())
+
+
+class Server:
+    """One listening socket, the threads behind it, and an orderly end."""
+
+    def __init__(self, app: Flask, config: Config) -> None:
+        self._app = app
+        self._config = config
+        self._stopping = False
+        listening = _listen(config.host, config.port)
+        proxy: dict[str, Any] = {}
+        if config.trusted_proxy is not None:
+            proxy = {
+                "trusted_proxy": config.trusted_proxy,
+                "trusted_proxy_headers": "x-forwarded-for x-forwarded-host x-forwarded-proto",
+            }
+        self._waitress = create_server(
+            app,
+            sockets=[listening],
+            threads=config.threads,
+            connection_limit=config.connections,
+            max_request_body_size=config.max_body + 2**16,  # a little more is refused by the app
+            max_request_header_size=HEADER_BYTES,
+            channel_timeout=int(config.timeout) + 60,
+            ident=None,
+            **proxy,
+        )
+        self._waitress.channel_class = _Channel
+        self._waitress.draining = False
+        host, port = listening.getsockname()[:2]
+        self.address = f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"
+
+    def stop(self) -> None:
+        """End :meth:`run` soon; safe in a signal handler and from another thread."""
+        self._stopping = True
+
+    def run(self) -> None:
+        """Serve until :meth:`stop`; then finish the requests that have come in."""
+        self._loop(lambda: not self._stopping)
+        engine = engine_of(self._app)
+        engine.draining = self._waitress.draining = True
+        dispatcher.close(self._waitress)  # the listening socket alone
+        deadline = time.monotonic() + self._config.drain
+        self._loop(lambda: self._busy() and time.monotonic() < deadline)
+        cut = sum(bool(channel.requests) for channel in self._channels())
+        if cut:
+            log.warning("gave up on %d requests after %g seconds", cut, self._config.drain)
+        self._waitress.task_dispatcher.shutdown(timeout=1)
+        self._waitress.asyncore.close_all(self._waitress._map, ignore_all=True)
+        engine.close()
+
+    def _loop(self, go_on: Callable[[], bool]) -> None:
+        while go_on():
+            self._waitress.asyncore.loop(
+                timeout=0.2, use_poll=True, map=self._waitress._map, count=1
+            )
+
+    def _channels(self) -> list[Any]:
+        return list(self._waitress.active_channels.values())
+
+    def _busy(self) -> bool:
+        """Whether requests are in progress; connections without one are closed."""
+        busy = False
+        for channel in self._channels():
+            if channel.requests or channel.total_outbufs_len:
+                busy = True
+            else:
+                channel.will_close = True
+        return busy
+
+
+def _listen(host: str, port: int) -> socket.socket:
+    try:
+        found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)
+        family, kind, protocol, _, address = found[0]
+        listening = socket.socket(family, kind, protocol)
+        try:
+            listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            listening.bind(address)
+        except OSError:
+            listening.close()
+            raise
+    except (OSError, UnicodeError) as error:
+        reason = getattr(error, "strerror", None) or str(error)
+        raise InputError(f"cannot listen on {host} port {port}: {reason}") from None
+    return listening
+
+
+def main(args: argparse.Namespace) -> int:
+    """``gec serve``"""
+    logging.basicConfig(
+        stream=sys.stderr,
+        level=args.log_level.upper(),
+        format="%(asctime)s %(levelname)s %(message)s",
+    )
+    logging.getLogger("waitress").setLevel(max(logging.WARNING, logging.getLogger().level))
+    config = configuration(args)
+    server = Server(create_app(config), config)
+
+    def stop(number: int, frame: FrameType | None) -> None:
+        server.stop()
+
+    for number in (signal.SIGTERM, signal.SIGINT):
+        signal.signal(number, stop)
+    print(f"gec serves {server.address}/ (Ctrl-C ends it)", flush=True)
+    server.run()
+    return 0
+
+
+def configuration(args: argparse.Namespace) -> Config:
+    """Return the settings of a command line, over those of the environment and the file."""
+    options = {setting.name: getattr(args, setting.name, None) for setting in fields(Config)}
+    if args.cors:
+        options["cors"] = tuple(args.cors)
+    if args.token_file is not None:
+        options["token"] = read_token(args.token_file)
+    return configure(options, os.environ, args.config)

@@ -1,0 +1,52 @@
+// The page's own server, and nothing else.
+
+import { onPage } from "./storage.js";
+
+/** A request that was refused: what the server says, and when to come back. */
+export class Refused extends Error {
+  constructor(status, code, message, retryAfter = 0) {
+    super(message);
+    Object.assign(this, { status, code, retryAfter });
+  }
+}
+
+let token = onPage.get("token");
+
+/** The bearer token, kept until the tab is closed. */
+export function setToken(value) {
+  token = value || null;
+  onPage.set("token", token);
+}
+
+/** What the server can do: settings, limits, whether it takes feedback, its model. */
+export const settings = () => call("settings");
+
+/** Correct texts; `options` as the API has them. Returns one result a text. */
+export async function correct(text, options, signal) {
+  const body = { text, options: { ...options, offsets: "utf16", trace: true } };
+  const answer = await call("correct", { body, signal });
+  return { results: answer.results, model: answer.model };
+}
+
+/** Store a decision; only ever called after the user agreed. */
+export const sendFeedback = (body) => call("feedback", { body });
+
+async function call(path, { body, signal } = {}) {
+  const headers = { Accept: "application/json" };
+  if (token) headers.Authorization = `Bearer ${token}`;
+  if (body) headers["Content-Type"] = "application/json";
+  const response = await fetch(`api/v1/${path}`, {
+    method: body ? "POST" : "GET",
+    headers,
+    body: body && JSON.stringify(body),
+    signal,
+  });
+  if (response.ok) return response.status === 204 ? null : response.json();
+  const answer = await response.json().catch(() => null);
+  throw new Refused(
+    response.status,
+    answer?.error?.code ?? "unknown",
+    answer?.error?.message ?? `the server answered ${response.status}`,
+    Number(response.headers.get("Retry-After")) || 0,
+  );
+}

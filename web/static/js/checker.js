@@ -1,0 +1,161 @@
+// Which paragraphs the server must see, and when.
+//
+// An answer belongs to a key: the paragraph's text and everything else that decides the answer.
+// It is kept under that key and used wherever a paragraph has it, so an answer that comes too
+// late can never reach a text that has changed meanwhile; a request none of whose paragraphs
+// stands any longer is aborted.
+
+import { Refused } from "./api.js";
+
+const DELAY = 250; // ms after the last key stroke
+const AT_ONCE = 2; // requests under way
+const LETTERS = 4000; // in one request, so that long documents answer piece by piece
+const KEPT = 5000; // answers
+const PATIENCE = [1, 2, 4, 8, 16, 30]; // s until the next try without a connection
+
+export class Checker extends EventTarget {
+  #correct;
+  #answers = new Map(); // key -> result, oldest first
+  #times = new Map(); // sentence -> milliseconds, when it was decoded and not remembered
+  #refusals = new Map(); // key -> why the server will not read it
+  #wanted = []; // paragraphs {key, text, words}, the most urgent first
+  #running = new Set(); // {keys, controller}
+  #options = {};
+  #timer = 0;
+  #failures = 0;
+  #resume = 0; // no request before this time
+  limits = { text: 100_000, texts: 64 };
+
+  /**
+   * `correct(texts, options, signal)` asks the server. Dispatches "answers" when some came and
+   * "state" with {kind: "idle" | "busy" | "waiting" | "refused" | "locked", message, left, ms}.
+   */
+  constructor(correct) {
+    super();
+    this.#correct = correct;
+  }
+
+  answer(key) {
+    return this.#answers.get(key);
+  }
+
+  /** Whether nothing more will come for a key. */
+  settled(key) {
+    return this.#answers.has(key) || this.#refusals.has(key);
+  }
+
+  /** Set what the text now needs; `soon` spares the wait, for changes that no typing made. */
+  want(wanted, options, { soon = false } = {}) {
+    this.#options = options;
+    this.#wanted = wanted.filter(({ key }) => !this.settled(key));
+    const keys = new Set(this.#wanted.map(({ key }) => key));
+    for (const request of this.#running) {
+      if (!request.keys.some((key) => keys.has(key))) request.controller.abort();
+    }
+    clearTimeout(this.#timer);
+    if (!this.#wanted.length) return this.#report();
+    const wait = Math.max(soon ? 0 : DELAY, this.#resume - Date.now());
+    this.#timer = setTimeout(() => this.#next(), wait);
+  }
+
+  /** Try again now: the user gave a token, or the network is back. */
+  retry() {
+    this.#resume = 0;
+    this.#failures = 0;
+    this.#next();
+  }
+
+  #next() {
+    clearTimeout(this.#timer);
+    if (this.#resume > Date.now()) {
+      this.#timer = setTimeout(() => this.#next(), this.#resume - Date.now());
+      return;
+    }
+    while (this.#running.size < AT_ONCE) {
+      const batch = this.#batch();
+      if (!batch.length) break;
+      this.#send(batch);
+    }
+    this.#report();
+  }
+
+  #batch() {
+    const busy = new Set([...this.#running].flatMap((request) => request.keys));
+    const batch = [];
+    let letters = 0;
+    for (const paragraph of this.#wanted) {
+      const { key, text } = paragraph;
+      if (busy.has(key) || this.settled(key)) continue;
+      if (text.length > this.limits.text) {
+        this.#refusals.set(key, "a paragraph is longer than the server reads");
+        continue;
+      }
+      if (batch.length && letters + text.length > LETTERS) break;
+      busy.add(key);
+      batch.push(paragraph);
+      letters += text.length;
+      if (batch.length >= Math.min(16, this.limits.texts)) break;
+    }
+    return batch;
+  }
+
+  async #send(batch) {
+    const controller = new AbortController();
+    const request = { keys: batch.map(({ key }) => key), controller };
+    this.#running.add(request);
+    const words = [...new Set(batch.flatMap((paragraph) => paragraph.words))];
+    const options = { ...this.#options, ...(words.length && { ignore_words: words }) };
+    const began = performance.now();
+    let ms = null;
+    try {
+      const { results } = await this.#correct(
+        batch.map(({ text }) => text),
+        options,
+        controller.signal,
+      );
+      ms = performance.now() - began;
+      this.#failures = 0;
+      batch.forEach(({ key, text }, index) => this.#keep(key, text, results[index]));
+    } catch (error) {
+      this.#failed(error, batch);
+    }
+    this.#running.delete(request);
+    if (ms !== null) this.dispatchEvent(new Event("answers"));
+    this.#next();
+    if (ms !== null) this.#report({ ms });
+  }
+
+  #keep(key, text, result) {
+    for (const sentence of result.sentences) {
+      const own = text.slice(sentence.start, sentence.end);
+      if (sentence.cached) sentence.milliseconds = this.#times.get(own) ?? null;
+      else this.#times.set(own, sentence.milliseconds);
+    }
+    if (this.#times.size > 4 * KEPT) this.#times.clear();
+    this.#answers.set(key, result);
+    if (this.#answers.size > KEPT) this.#answers.delete(this.#answers.keys().next().value);
+  }
+
+  #failed(error, batch) {
+    if (error.name === "AbortError") return;
+    const refused = error instanceof Refused;
+    if (refused && [400, 413, 422].includes(error.status)) {
+      for (const { key } of batch) this.#refusals.set(key, error.message);
+      return;
+    }
+    this.#failures++;
+    const pause = PATIENCE[Math.min(this.#failures, PATIENCE.length) - 1];
+    const locked = refused && error.status === 401;
+    this.#resume = Date.now() + (locked ? 1e9 : Math.max(pause, error.retryAfter ?? 0) * 1000);
+    const message = refused ? error.message : "no connection to the server";
+    this.#report({ kind: locked ? "locked" : "waiting", message });
+  }
+
+  #report(more = {}) {
+    const left = this.#wanted.filter(({ key }) => !this.settled(key)).length;
+    if (!more.kind && left && this.#resume > Date.now()) return; // the last report still holds
+    const kind = left ? "busy" : this.#refusals.size ? "refused" : "idle";
+    const message = kind === "refused" ? [...this.#refusals.values()].at(-1) : "";
+    this.dispatchEvent(new CustomEvent("state", { detail: { kind, message, left, ...more } }));
+  }
+}

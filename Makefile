@@ -13,10 +13,10 @@ BIN := .venv/bin
 ROOMS := models eval web
 
 # System packages that the tests need, installed only where the user is root and apt-get exists.
-SYSTEM_PACKAGES :=
+SYSTEM_PACKAGES := chromium
 
 # What the tests import; correcting with the shipped model needs none of it.
-TEST_EXTRAS := train,eval,test,dev
+TEST_EXTRAS := train,eval,serve,test,dev
 
 PIP_INSTALL := $(BIN)/python -m pip --disable-pip-version-check --no-input install --quiet \
 	--no-build-isolation --constraint constraints.txt

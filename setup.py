@@ -59,6 +59,7 @@ setup(
     package_data={
         "gec": ["py.typed"],
         "gec.eval": ["templates/*.html"],
+        "gec.web": ["templates/*", "static/**/*"],
         "gec.models": [
             *BUNDLE_FILES,
             "bundles/en_pipeline/**/*",
@@ -78,7 +79,12 @@ setup(
         "rapidfuzz>=3.9",
     ],
     extras_require={
-        "serve": ["flask>=3.0", "waitress>=3.0"],
+        "serve": [
+            "flask>=3.0",
+            "jsonschema>=4.20",
+            "prometheus-client>=0.20",
+            "waitress>=3.0",
+        ],
         "eval": [
             "errant>=3.0",
             "jinja2>=3.1",
@@ -92,7 +98,18 @@ setup(
         "peers": ["ctranslate2>=4.5", "transformers>=4.45", "sacremoses>=0.1.1"],
         # Its own extra: fairseq's dependencies carry metadata that pip 24.1 and later refuse.
         "fairseq": ["fairseq==0.12.2"],
-        "test": ["pytest>=8.2", "hypothesis>=6.100", "pytest-xdist>=3.6", "setuptools>=77"],
+        "test": [
+            "hypothesis>=6.100",
+            "language-tool-python>=3.0",
+            "openapi-spec-validator>=0.7",
+            "playwright>=1.50",
+            "pylanguagetool>=0.10",
+            "pytest-xdist>=3.6",
+            "pytest>=8.2",
+            "requests>=2.32",
+            "schemathesis>=4.0",
+            "setuptools>=77",
+        ],
         "dev": ["ruff>=0.8", "mypy>=1.13", "build>=1.2", "setuptools>=77"],
     },
     classifiers=[

@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import math
 import time
+import unicodedata
 from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -129,9 +130,18 @@ class _Job:
 
     sentence: int
     start: int  # first word of the window
-    words: tuple[Word, ...]
-    respelt: dict[int, tuple[str, float]]  # place in the window: what the model sees, confidence
+    end: int  # the word after its last
+    places: tuple[int, ...]  # the words in between that the model sees
+    words: tuple[Word, ...]  # those
+    respelt: dict[int, tuple[str, float]]  # index into words: what the model sees, confidence
     ids: tuple[int, ...]
+
+    def place(self, edit: WordEdit) -> WordEdit:
+        """Return an edit of the words that the model sees as one of the sentence's words."""
+        first, last = edit.source_start, edit.source_end
+        start = self.places[first] if first < len(self.places) else self.end
+        end = self.places[last - 1] + 1 if last > first else start
+        return replace(edit, source_start=start, source_end=end)
 
 
 @dataclass(frozen=True, slots=True)
@@ -327,11 +337,12 @@ class Corrector:
             sentence = sentences[place]
             respelt = _respell(rule.speller, sentence)
             for start, end in windows(sentence.words, size=WINDOW_WORDS, overlap=WINDOW_OVERLAP):
-                inside = {p - start: respelt[p] for p in respelt if start <= p < end}
-                words = sentence.words[start:end]
+                seen = tuple(p for p in range(start, end) if not _is_picture(sentence.words[p]))
+                words = tuple(sentence.words[p] for p in seen)
+                inside = {i: respelt[p] for i, p in enumerate(seen) if p in respelt}
                 ids = tuple(self.subwords.encode(_seen(words, inside)))
                 if len(ids) <= longest:
-                    jobs.append(_Job(place, start, words, inside, ids))
+                    jobs.append(_Job(place, start, end, seen, words, inside, ids))
                 else:
                     too_long.add(place)
         return _Plan(text, sentences, jobs, too_long, 0, len(sentences))
@@ -431,8 +442,8 @@ class Corrector:
         """Return the sentence's target words, a confidence for each and for its end, and evidence.
 
         Where windows overlap an edit is the one's in whose part it begins (see :func:`_boundary`).
-        Edits of protected words and those below ``min_confidence`` are left out; a ``title`` gets
-        no final period. There is evidence for every edit but those that may not be made at all.
+        Edits of protected words and those below ``min_confidence`` are left out; a ``title`` and
+        what is as short as one get no final period. There is evidence for every edit but those that may not be made at all.
         """
         known: list[Evidence] = []
         source = [word.text for word in sentence]
@@ -458,7 +469,7 @@ class Corrector:
                     continue
                 if any(word.protected for word in sentence[start:stop]):
                     continue
-                if title and start == len(source) and new == ["."]:
+                if (title or len(source) < 4) and start == len(source) and new == ["."]:
                     continue
                 if _invents(source[start:stop], new, rule.speller, respelt):
                     continue
@@ -480,21 +491,16 @@ class Corrector:
         logprobs = hypothesis.logprobs
         end = math.exp(logprobs[-1])
         edits = [
-            replace(
-                edit,
-                source_start=job.start + edit.source_start,
-                source_end=job.start + edit.source_end,
-            )
-            for edit in align([_model_word(word) for word in job.words], words)
+            job.place(edit) for edit in align([_model_word(word) for word in job.words], words)
         ]
         return _Reading(
             job.start,
-            job.start + len(job.words),
+            job.end,
             words,
             [*(math.exp(min(logprobs[a:b])) for _, a, b in spans), end],
             [*(math.exp(logprobs[a]) for _, a, _ in spans), end],
             edits,
-            {job.start + place: confidence for place, (_, confidence) in job.respelt.items()},
+            {job.places[i]: confidence for i, (_, confidence) in job.respelt.items()},
         )
 
     def _evidence(self, source: Sequence[str], reading: _Reading, edit: WordEdit) -> Evidence:
@@ -552,10 +558,18 @@ def _is_marker(text: str, before: Sentence, sentence: Sentence) -> bool:
 
 
 def _protect(word: Word, dictionary: Collection[str]) -> Word:
-    """Protect numbers, and in tokenized text what the dictionary names."""
-    if word.text in dictionary or any(c.isdigit() for c in word.text):
+    """Protect numbers, pictures, and in tokenized text what the dictionary names."""
+    if word.text in dictionary or any(c.isdigit() for c in word.text) or _is_picture(word):
         return replace(word, protected=True)
     return word
+
+
+def _is_picture(word: Word) -> bool:
+    """Whether a word is emoji or the like, which the model has not learnt: it does not see them."""
+    return not any(
+        unicodedata.category(c)[0] in "LNP" or unicodedata.category(c) in ("Sm", "Sc")
+        for c in word.text
+    )
 
 
 def _respell(speller: Speller | None, sentence: Sentence) -> dict[int, tuple[str, float]]:

@@ -428,6 +428,39 @@ def test_protected_spans(spans: list[tuple[int, int]], expected: str) -> None:
     assert made.correct("A cat sees a cat .", Options(protected=tuple(spans))).text == expected
 
 
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("😀 A cat .", "😀 A dog ."),
+        ("A cat 😀 .", "A dog 😀 ."),
+        ("A 😀 cat sees 💚💚 a cat 😀", "A 😀 dog sees 💚💚 a dog 😀"),
+        ("👩‍👩‍👧 A cat . ❤️ A cat .", "👩‍👩‍👧 A dog . ❤️ A dog ."),
+        ("😀", "😀"),
+        ("A cat ✓ ™ ☃", "A dog ✓ ™ ☃"),
+    ],
+)
+def test_the_model_does_not_see_pictures(text: str, expected: str) -> None:
+    """It has not learnt any, and says anything when it sees one."""
+    seen: list[str] = []
+
+    def change(words: list[str]) -> list[str]:
+        seen.extend(words)
+        return swap("cat", "dog")(words)
+
+    assert corrector(change).correct(text).text == expected
+    assert all(word.isascii() for word in seen)
+    assert corrector(change).correct("A + cat costs € 5 .").text == "A + dog costs € 5 ."
+    assert "€" in seen
+
+
+def test_words_around_a_picture() -> None:
+    assert corrector(before("cat", "old")).correct("A 😀 cat .").text == "A 😀 old cat ."
+    assert corrector(swap("cat", "")).correct("A 😀 cat .").text == "A 😀 ."
+    joined = corrector(lambda words: " ".join(words).replace("to day", "today").split())
+    assert joined.correct("She goes to 😀 day .").text == "She goes to 😀 day ."
+    assert joined.correct("She goes to day 😀 .").text == "She goes today 😀 ."
+
+
 @pytest.mark.parametrize("span", [(-1, 2), (3, 2), (0, 100)])
 def test_protected_spans_outside_the_text(span: tuple[int, int]) -> None:
     with pytest.raises(ConfigError, match="within the text of 7 code points"):

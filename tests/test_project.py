@@ -113,6 +113,7 @@ def test_public_surface() -> None:
         "GecError",
         "InputError",
         "ModelError",
+        "Options",
         "__version__",
         "load",
     ]

@@ -140,10 +140,15 @@ class Journalled:
                 self._check(header, about)
                 self.start = last
             elif not overwrite:
-                self._refuse(resume, started=bool(header))
-            self._open(about)
+                self._refuse(started=bool(header))
+            try:
+                self._open(about)
+            except BaseException:
+                for file in self._files:
+                    file.close()
+                raise
 
-    def _refuse(self, resume: bool, *, started: bool) -> None:
+    def _refuse(self, *, started: bool) -> None:
         if started:
             raise ConfigError(
                 f"{self._name}: an earlier run was interrupted; go on with --resume, or begin "
@@ -174,10 +179,8 @@ class Journalled:
 
     def _open(self, about: Mapping[str, Any]) -> None:
         fresh = self.start == Commit()
-        self._files = [
-            path.open("r+b" if path.exists() else "w+b")
-            for path in (self.journal, self.part, self.errors)
-        ]
+        for path in (self.journal, self.part, self.errors):
+            self._files.append(path.open("r+b" if path.exists() else "w+b"))
         journal, part, errors = self._files
         _lock(journal, self._name)
         for file, length in ((part, self.start.output), (errors, self.start.errors)):

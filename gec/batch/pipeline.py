@@ -5,7 +5,7 @@ Memory holds the blocks that are read ahead, a few a worker, and nothing that gr
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -108,7 +108,7 @@ def run(tasks: Sequence[Task], perform: Perform, plan: Plan, say: Say) -> Totals
 
 def _items(
     tasks: Sequence[Task], plan: Plan, outputs: list[Output], progress: Progress, say: Say
-) -> Iterator[tuple[Tag, Work | None]]:
+) -> Generator[tuple[Tag, Work | None], None, None]:
     """The blocks that are to be done, and after those of a task an item without work.
 
     What an earlier run has done is read again, since only so is it known that it is the same.

@@ -47,7 +47,7 @@ def compress(data: bytes, how: str | None) -> bytes:
         return bz2.compress(data)
     import zstandard
 
-    return cast("bytes", zstandard.ZstdCompressor(level=3).compress(data))
+    return zstandard.ZstdCompressor(level=3).compress(data)
 
 
 @contextmanager
@@ -82,7 +82,7 @@ def _open(name: str) -> Iterator[IO[bytes]]:
             raise InputError("standard input is closed; name a file")
         yield sys.stdin.buffer
     elif is_url(name):
-        import fsspec
+        import fsspec  # type: ignore[import-untyped]
 
         with fsspec.open(name, "rb") as file:
             yield file

@@ -58,7 +58,7 @@ class Table:
         header: whether the first record names the columns.
     """
 
-    columns: Columns = Columns()
+    columns: Columns
     separator: str = ","
     quotes: bool = True
     header: bool = True

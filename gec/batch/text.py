@@ -102,7 +102,7 @@ def edits_json(correction: Correction | None) -> str:
 class JsonLines:
     """An object a line. Only the values in question are rewritten, whatever else stays."""
 
-    columns: Columns = Columns()
+    columns: Columns
 
     def blocks(self, stream: BinaryIO, size: Size) -> Iterator[Block]:
         return cut_lines(stream, size)

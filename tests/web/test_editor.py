@@ -792,10 +792,23 @@ def test_accept_in_the_panel_keeps_the_focus_there(editor: Editor) -> None:
     page.focus("[aria-label='Accept: teh to the'] >> nth=0")
     editor.press("Enter")
     editor.wait_underlined(grammar=["go", "was"], spelling=["teh"])
-    page.wait_for_function("() => document.activeElement.ariaLabel === 'Accept: teh to the'")
+    assert page.evaluate("document.activeElement.ariaLabel") == "Accept: teh to the"
     editor.press("Enter")
     editor.wait_underlined(grammar=["go", "was"])
     assert editor.text == "She go to the shop. We was in the sun. "
+
+
+def test_a_correction_is_made_once_however_often_it_is_clicked(editor: Editor) -> None:
+    editor.type("I have dog. I have dog. ")
+    editor.wait_underlined(grammar=["dog", "dog"])
+    editor.page.evaluate(
+        """() => {
+          const button = document.querySelector("[aria-label='Accept: add a']");
+          for (let i = 0; i < 3; i++) button.click();
+        }"""
+    )
+    editor.wait_underlined(grammar=["dog"])
+    assert editor.text == "I have a dog. I have dog. "
 
 
 def test_counts_are_spoken(editor: Editor) -> None:

@@ -134,8 +134,9 @@ def test_language_tool_python(tool: language_tool_python.LanguageTool) -> None:
 
 
 def test_language_tool_python_with_emoji(tool: language_tool_python.LanguageTool) -> None:
-    text = "She go to school 😀 every day. I has a apple."
-    assert tool.correct(text) == "She goes to school 😀 every day. I have an apple."
+    text = "😀💚 She go to school 😀 every day. 👩‍👩‍👧 I has a apple."
+    fixed = "😀💚 She goes to school 😀 every day. 👩‍👩‍👧 I have an apple."
+    assert tool.correct(text) == fixed
 
 
 def test_language_tool_python_with_a_long_text(tool: language_tool_python.LanguageTool) -> None:

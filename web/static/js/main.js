@@ -135,13 +135,14 @@ const drawRest = debounce(() => {
   sayCounts();
 }, 150);
 
-const drawPanel = debounce(() => {
+function drawPanelNow() {
   panel.draw({
     open: visible(), accepted: doc.accepted, ignored: doc.ignored, current: card.current,
     empty: doc.text.trim() === "",
     waiting: doc.paragraphs.some(({ key }) => !checker.settled(key)),
   });
-}, 60);
+}
+const drawPanel = debounce(drawPanelNow, 60);
 
 let said = "";
 function sayCounts() {
@@ -158,7 +159,9 @@ function sayCounts() {
 
 // ----------------------------------------------------------------------------------- corrections
 
-function accept(corrections, { stay = false } = {}) {
+function accept(wanted, { stay = false } = {}) {
+  const open = new Set(doc.open);
+  const corrections = wanted.filter((one) => open.has(one)); // a click may come twice
   if (!corrections.length) return;
   for (const one of corrections) decided(one, "accepted");
   const focus = document.activeElement;
@@ -172,9 +175,11 @@ function accept(corrections, { stay = false } = {}) {
     tell(`${plural(corrections.length, "correction")} accepted.`, { label: "Undo", run: () => surface.undo() });
   } else say(`Accepted: ${spoken(corrections[0])}`, 100);
   render();
+  drawPanelNow();
 }
 
 function undoAccepted(done) {
+  if (!doc.accepted.includes(done)) return;
   const focus = document.activeElement;
   doc.accepted = doc.accepted.filter((other) => other !== done);
   surface.edit([{ start: done.start, end: done.end, replacement: done.original }]);
@@ -183,11 +188,13 @@ function undoAccepted(done) {
 }
 
 function ignore(one) {
+  if (!doc.open.includes(one)) return;
   decided(one, "ignored");
   doc.ignore(one);
   say(`Ignored: ${spoken(one)}`, 100);
   store();
   render();
+  drawPanelNow();
 }
 
 function ignoreWord(one) {

@@ -1,0 +1,223 @@
+"""Documents: prose is corrected, and nothing else is touched."""
+
+from __future__ import annotations
+
+import io
+import re
+from collections.abc import Sequence
+from typing import Any
+
+import pytest
+from batch.batch_fakes import Corrected, Engine, unchanging
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from gec.batch.blocks import Outcome, Result, Size
+from gec.batch.documents import Documents
+from gec.batch.markup import PARSERS, passages
+from gec.text.edits import Edit, apply
+
+MARKDOWN = """---
+title: go
+---
+# We GO
+
+I **GO** to
+> no
+
+> I GO
+> you GO
+
+```
+go
+```
+
+    go
+
+- we GO [GO](http://x.org/go) `go` ![GO](go.png)
+  they GO
+
+| a GO | b |
+|---|---|
+| GO `go` | GO |
+
+[go]: http://go
+
+<div>
+go
+</div>
+
+<!-- gec: off -->
+
+I go
+
+<!-- gec: on -->
+
+I GO [GO][go] [^go]
+"""
+RST = """We GO
+=====
+
+I *GO* to ``go`` and :ref:`go`
+they GO::
+
+   go
+
+.. code:: python
+
+   go
+
+.. include:: go
+
+* we GO
+  you GO
+
+.. note:: I GO
+
+.. automodule:: go
+
+term GO
+   def GO
+"""
+HTML = """<!DOCTYPE go><html><head><title>We GO</title><style>go</style></head><body class="go">
+<p>I <b>GO</b> to <code>go</code> &amp; GO.</p><pre>go</pre><!-- go --><p>You GO<br>we
+<em>GO</em><img alt="go"><script>go</script></p><ul><li>GO he<li>GO she</ul></body>"""
+LATEX = r"""\documentclass{go} % go
+\usepackage{go}
+\begin{document}
+I \emph{GO} to $go$ \cite{go}, GO\footnote{I GO}. % go
+
+We GO~GO
+\begin{equation}go\end{equation}
+\begin{verbatim}go\end{verbatim}
+\begin{itemize}\item I GO \item you GO\end{itemize}
+\section{We GO}\label{go}
+\end{document}
+"""
+PYTHON = '''#!/usr/bin/env go
+"""Doc GO.
+
+    We GO
+    on.
+    """
+go = "go"
+# I GO
+# you GO
+def f():
+    x = 1  # they GO
+    go()
+    # go = go;
+'''
+JAVASCRIPT = """/**
+ * We GO
+ * home.
+ */
+var go = 'go'; // I GO
+/* you GO */
+"""
+C = "#include <go.h>\n/* I GO\n   you GO */\nint go(); // GO we\n"
+
+DOCUMENTS = {
+    "plain": ("x.txt", "I GO.\r\n\r\nYou GO `go` GO\n"),
+    "markdown": ("x.md", MARKDOWN),
+    "markdown with CRLF": ("x.md", MARKDOWN.replace("\n", "\r\n")),
+    "rst": ("x.rst", RST),
+    "html": ("x.html", HTML),
+    "latex": ("x.tex", LATEX),
+    "code": ("x.py", PYTHON),
+    "code, JavaScript": ("x.js", JAVASCRIPT),
+    "code, C": ("x.c", C),
+}
+
+
+def through(kind: str, name: str, data: bytes, correct: Any = None) -> Result:
+    format = Documents(kind, name)
+    (block,) = format.blocks(io.BytesIO(data), Size())
+    return format.process(block, correct or Engine())
+
+
+@pytest.mark.parametrize("kind", DOCUMENTS)
+def test_prose_and_nothing_else(kind: str) -> None:
+    """``GO`` marks the words that are prose."""
+    name, marked = DOCUMENTS[kind]
+    result = through(kind.split()[0].strip(","), name, marked.replace("GO", "go").encode())
+    assert result.data.decode() == marked.replace("GO", "goes")
+    assert result.edits == marked.count("GO")
+    assert (result.records, result.changed) == (1, 1)
+
+
+def texts(kind: str, source: str, name: str = "") -> list[str]:
+    return [passage.text(source) for passage in passages(kind, source, name)]
+
+
+def test_passages_read_as_prose() -> None:
+    """What the model sees is the sentence without its markup."""
+    assert texts("markdown", "> He **goes**\n> *home*.\n") == ["He goes\nhome.\n"]
+    assert texts("html", "<p>He <b>goes</b> <a href='x'>home</a>.</p>") == ["He goes home."]
+    assert texts("code", "// He goes\n  // home.\nx()\n", "x.js") == ["He goes\nhome.\n"]
+    assert texts("code", "# One.\n\n# Two.\n", "x.py") == ["One.\n", "Two.\n"]
+    assert texts("latex", r"He \emph{goes} home\footnote{Or so.}.") == ["Or so.", "He goes home."]
+
+
+def test_an_edit_across_markup_is_left_out() -> None:
+    def edits(texts: Sequence[str], protected: Any = None) -> list[Outcome]:
+        found = []
+        for text in texts:
+            made = (
+                Edit(0, 2, text[:2], "She", "R:PRON", 1.0, ""),
+                Edit(3, 10, text[3:10], "went", "R:VERB", 1.0, ""),
+                Edit(12, 12, "", " now", "M:ADV", 1.0, ""),
+            )
+            corrected: Any = Corrected(text, apply(text, made), made)
+            found.append(Outcome(corrected))
+        return found
+
+    result = through("markdown", "x.md", b"He **goes home** x", edits)
+    assert result.data == b"She **goes home now** x"
+
+
+def test_failures_have_their_line() -> None:
+    result = through("markdown", "x.md", b"# go\n\nI go\n\nFAIL go\n")
+    assert result.data == b"# goes\n\nI goes\n\nFAIL go\n"
+    assert [(f.line, f.error) for f in result.failures] == [(5, "the fake model failed")]
+
+
+def test_documents_that_are_no_text() -> None:
+    for data in (b"go \xff", b"go \0"):
+        result = through("plain", "x", data)
+        assert result.data == data
+        assert len(result.failures) == 1
+    result = through("code", "x.nonsense", b"# go\n")
+    assert "language of x.nonsense is not known" in result.failures[0].error
+
+
+WORDS = st.sampled_from(
+    ["go", "I ", "*", "**", "_", "`", "```", "\n", "\n\n", "> ", "- ", "# ", "|", "[", "](", ")",
+     "<p>", "</p>", "<code>", "</code>", "<!--", "-->", "&amp;", "&", "\\emph{", "}", "$", "%", "\\",
+     "\\begin{itemize}", "\\end{itemize}", "\\item ", ":: ", ".. ", "=====", '"""', "//", "/*", "*/",
+     "\r\n", "    ", "é", "😀", "---\n", "<", ">", "~~"]
+)  # fmt: skip
+NAMES = {"code": "x.py", "html": "x.html"}
+
+
+@pytest.mark.parametrize("kind", PARSERS)
+@settings(max_examples=40, deadline=None)
+@given(st.lists(WORDS, max_size=30).map("".join) | st.text(max_size=60))
+def test_any_document_survives(kind: str, text: str) -> None:
+    """A model that changes nothing changes nothing; one that does stays inside the passages."""
+    data = text.encode("utf-8", "ignore")
+    source = data.decode().removeprefix("\ufeff")
+    if not data or "\0" in source:
+        return
+    name = NAMES.get(kind, "x")
+    assert through(kind, name, data, unchanging).data == data
+    found = passages(kind, source, name)
+    pieces = [piece for passage in found for piece in passage.pieces]
+    assert all(0 <= start <= end <= len(source) for start, end in pieces)
+    assert all(a[1] <= b[0] for p in found for a, b in zip(p.pieces, p.pieces[1:], strict=False))
+    outside = source
+    for start, end in sorted(pieces, reverse=True):
+        outside = outside[:start] + outside[end:]
+    new = through(kind, name, data).data.decode()
+    assert len(re.findall(r"\bgo\b", new)) >= len(re.findall(r"\bgo\b", outside)) - 1
+    assert new.replace("goes", "go") == data.decode().replace("goes", "go")

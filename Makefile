@@ -16,7 +16,7 @@ ROOMS := models eval web
 SYSTEM_PACKAGES := chromium
 
 # What the tests import; correcting with the shipped model needs none of it.
-TEST_EXTRAS := train,eval,serve,test,dev
+TEST_EXTRAS := train,eval,serve,batch,test,dev
 
 PIP_INSTALL := $(BIN)/python -m pip --disable-pip-version-check --no-input install --quiet \
 	--no-build-isolation --constraint constraints.txt

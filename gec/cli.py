@@ -148,7 +148,9 @@ def train(args: argparse.Namespace) -> int | None:
     """``gec train``"""
     from gec.models.training.train import main
 
-    return main(args, _dev_scores(args.dev, args.data) if args.dev else None)
+    if args.dev:
+        return main(args, _dev_scores(args.dev, args.data))
+    return main(args)
 
 
 def data_prepare(args: argparse.Namespace) -> int | None:
@@ -413,7 +415,14 @@ _EXTRAS = {
     "rouge_score": "eval",
     "jinja2": "eval",
     "matplotlib": "eval",
+    "docutils": "batch",
+    "fsspec": "batch",
+    "markdown_it": "batch",
+    "pandas": "batch",
+    "pathspec": "batch",
     "pyarrow": "batch",
+    "pygments": "batch",
+    "pylatexenc": "batch",
     "ray": "batch",
     "zstandard": "batch",
     "ctranslate2": "peers",

@@ -29,6 +29,7 @@ class Evidence:
         following: the verifier's for the token after them: that the edit ends there.
         spelling: the speller's confidence where it wrote the word, else 1.
         fluency: nats by which the n-gram model prefers the edited sentence; 0 without one.
+        others: how many more edits the model proposes in the same sentence.
     """
 
     start: int
@@ -39,6 +40,7 @@ class Evidence:
     following: float
     spelling: float = 1.0
     fluency: float = 0.0
+    others: int = 0
 
     def features(self) -> dict[str, float]:
         """Return the named numbers that :class:`Calibration` weighs."""
@@ -48,6 +50,7 @@ class Evidence:
             "probability": _logit(self.probability),
             "following": _logit(self.following),
             "growth": float(len(self.replacement) - (self.end - self.start)),
+            "others": math.log1p(self.others),
             f"fluency {operation}": max(-_MOST, min(_MOST, self.fluency)),
         }
         if self.spelling < 1:

@@ -443,7 +443,8 @@ class Corrector:
 
         Where windows overlap an edit is the one's in whose part it begins (see :func:`_boundary`).
         Edits of protected words and those below ``min_confidence`` are left out; a ``title`` and
-        what is as short as one get no final period. There is evidence for every edit but those that may not be made at all.
+        what is as short as one get no final period. There is evidence for every edit but those
+        that may not be made at all.
         """
         known: list[Evidence] = []
         source = [word.text for word in sentence]
@@ -518,6 +519,7 @@ class Corrector:
             following=reading.entries[last],
             spelling=math.prod(reading.respelt.get(place, 1.0) for place in places),
             fluency=self._ngrams.prefers(reading.words, first, last, old) if self._ngrams else 0.0,
+            others=len(reading.edits) - 1,
         )
 
     def _trace(self, hypotheses: Sequence[Hypothesis]) -> Trace | None:

@@ -312,7 +312,13 @@ def test_version(capsys: Capture) -> None:
             "bundle last.ckpt out --data d --name en --tolerance 0.5",
             "gec.models.bundle",
             "export_main",
-            {"checkpoint": "last.ckpt", "out": "out", "data": "d", "name": "en", "tolerance": 0.5},
+            {
+                "checkpoints": ["last.ckpt"],
+                "out": "out",
+                "data": "d",
+                "name": "en",
+                "tolerance": 0.5,
+            },
         ),
     ],
 )

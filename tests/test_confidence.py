@@ -26,12 +26,14 @@ def test_features() -> None:
             "probability": math.log(4),
             "following": math.log(9),
             "growth": 0.0,
+            "others": 0.0,
             "fluency R": 0.0,
         }
     )
     spelt = replace(EDIT, spelling=0.5, replacement=("a", "lot"), fluency=2.0).features()
     assert (spelt["spelling"], spelt["misspelt"]) == (0.0, 1.0)
     assert (spelt["growth"], spelt["fluency R"]) == (1.0, 2.0)
+    assert replace(EDIT, others=1).features()["others"] == pytest.approx(math.log(2))
     assert replace(EDIT, type="U:DET", replacement=()).features()["growth"] == -1.0
 
 

@@ -1,4 +1,4 @@
-"""Whole files as one record each: prose, and prose in markup, of which only the prose is touched."""
+"""Whole files as one record each: prose, and markup, of which only the prose is touched."""
 
 from __future__ import annotations
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from threading import Lock
+from threading import Event, Lock
 from typing import TYPE_CHECKING
 
 from gec.batch.blocks import Outcome
@@ -35,6 +35,11 @@ class Engine:
     tokenized: bool = False
     max_chars: int = 1_000_000
     _turn: Lock = field(default_factory=Lock)
+    _stopped: Event = field(default_factory=Event)
+
+    def stop(self) -> None:
+        """End what is going on after the batch in work: Ctrl-C shall not wait for a block."""
+        self._stopped.set()
 
     def __call__(
         self, texts: Sequence[str], protected: Sequence[Spans] | None = None
@@ -84,6 +89,10 @@ class Engine:
         return _Once(self)
 
 
+class Stopped(BaseException):
+    """The run has ended before this block; no failure of a record."""
+
+
 class _Once:
     """A decode function for one block: what it has decoded it does not decode again."""
 
@@ -95,7 +104,12 @@ class _Once:
         new = [s for s in dict.fromkeys(sources) if (s, tolerance) not in self._known]
         if new:
             engine = self._engine
+            new.sort(key=len)
             with engine._turn:
-                found = engine.corrector.decode(new, tolerance, batch_size=engine.batch_size)
-            self._known.update(zip([(s, tolerance) for s in new], found, strict=True))
+                for at in range(0, len(new), engine.batch_size):
+                    if engine._stopped.is_set():
+                        raise Stopped
+                    batch = new[at : at + engine.batch_size]
+                    found = engine.corrector.decode(batch, tolerance, batch_size=len(batch))
+                    self._known.update(zip([(s, tolerance) for s in batch], found, strict=True))
         return [self._known[source, tolerance] for source in sources]

@@ -1,9 +1,9 @@
 """Where the prose of a document is: passages found by the parsers of its markup.
 
-A passage is what a reader sees as one run of text, such as a paragraph. It consists of pieces of the
-source, between which markup is left out (emphasis marks, tags, the ``#`` of comment lines), and has
-protected spans, which the model sees but may not change (code, formulas, URLs). Whatever is in no
-piece is never looked at again, so it survives.
+A passage is what a reader sees as one run of text, such as a paragraph. It consists of pieces of
+the source, between which markup is left out (emphasis marks, tags, the ``#`` of comment lines), and
+has protected spans, which the model sees but may not change (code, formulas, URLs). Whatever is in
+no piece is never looked at again, so it survives.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from bisect import bisect_right
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from html.parser import HTMLParser
-from itertools import accumulate
+from itertools import accumulate, pairwise
 from typing import Any
 
 from gec.errors import DataError
@@ -62,6 +62,8 @@ def passages(kind: str, source: str, name: str = "") -> list[Passage]:
     Raises DataError where a parser cannot read it.
     """
     protected = protected_in_text(source)  # code, URLs, and between "gec: off" and "gec: on"
+    if kind == "latex":  # where {name} is an argument, not a placeholder
+        protected = [span for span in protected if "gec:" in source[slice(*span)]]
     found = []
     for passage in PARSERS[kind](source, name):
         passage = replace(passage, protected=passage.inside([*protected, *passage.protected]))
@@ -139,15 +141,15 @@ _RST_KEPT = re.compile(
 
 def _rst(source: str, name: str) -> Iterator[Passage]:
     """docutils knows a paragraph's source but not its place: lines are looked for, in order."""
-    from docutils import nodes
-    from docutils.core import publish_doctree
+    from docutils import nodes  # type: ignore[import-untyped]
+    from docutils.core import publish_doctree  # type: ignore[import-untyped]
 
     settings = {
         "report_level": 5, "halt_level": 5, "warning_stream": False,
         "file_insertion_enabled": False, "raw_enabled": False, "_disable_config": True,
     }  # fmt: skip
     starts = [0, *(found.end() for found in _LINE_END.finditer(source)), len(source)]
-    lines = [source[a:b] for a, b in zip(starts, starts[1:], strict=False)]
+    lines = [source[a:b] for a, b in pairwise(starts)]
     at = 0
     tree: Any = publish_doctree(source, settings_overrides=settings)
     kinds = (nodes.paragraph, nodes.title, nodes.subtitle, nodes.term, nodes.caption, nodes.rubric)
@@ -290,7 +292,7 @@ _LATEX_SKIPPED = frozenset(
 
 
 def _latex(source: str, name: str) -> Iterator[Passage]:
-    from pylatexenc import latexwalker as latex
+    from pylatexenc import latexwalker as latex  # type: ignore[import-untyped]
 
     begin = source.find(r"\begin{document}")
     try:
@@ -333,10 +335,8 @@ def _latex(source: str, name: str) -> Iterator[Passage]:
             end()
         elif isinstance(node, latex.LatexMacroNode):
             macro(node, start, stop)
-        elif (
-            (isinstance(node, latex.LatexMathNode)
-            and node.displaytype == "inline")
-            or isinstance(node, latex.LatexSpecialsNode)
+        elif (isinstance(node, latex.LatexMathNode) and node.displaytype == "inline") or isinstance(
+            node, latex.LatexSpecialsNode
         ):
             if start >= begin:
                 pieces.append((start, stop))
@@ -350,10 +350,10 @@ def _latex(source: str, name: str) -> Iterator[Passage]:
             walk(arguments)
         elif node.macroname in _LATEX_BLOCKS:
             # a footnote stands in the middle of a sentence, which goes on after it
-            outer = ([], []) if node.macroname not in _LATEX_NOTES else (pieces[:], kept[:])
+            outer: tuple[list[Span], list[Span]] = ([], [])
             if node.macroname in _LATEX_NOTES:
+                outer = pieces[:], kept[:]
                 pieces.clear()
-                kept.clear()
             end()
             walk(arguments[-1:])
             end()
@@ -372,8 +372,8 @@ def _latex(source: str, name: str) -> Iterator[Passage]:
 # ------------------------------------------------------------------------------------- source code
 
 _COMMENT_MARK = re.compile(
-    r"^[ \t]*(?:///?!?|//|\#+!?|--+\[*|;+|%+|/\*+!?|\*+(?!/)|\"\"\"|'''|<!--|\{-|\(\*)?[ \t]?|[ \t]*"
-    r"(?:\*+/|\"\"\"|'''|-->|-\}|\*\)|\]\])\s*\Z",
+    r"^[ \t]*(?:///?!?|//|\#+!?|--+\[*|;+|%+|/\*+!?|\*+(?!/)|\"\"\"|'''|<!--|\{-|\(\*)?[ \t]?"
+    r"|[ \t]*(?:\*+/|\"\"\"|'''|-->|-\}|\*\)|\]\])\s*\Z",
     re.MULTILINE,
 )
 _LOOKS_LIKE_CODE = re.compile(r"[;{}]\s*$|^\s*@|^\s*\w+\(.*\)\s*$|\w\(\)|[=!<>]=|->|=>|\bdef |>>>")
@@ -381,9 +381,9 @@ _LOOKS_LIKE_CODE = re.compile(r"[;{}]\s*$|^\s*@|^\s*\w+\(.*\)\s*$|\w\(\)|[=!<>]=
 
 def _code(source: str, name: str) -> Iterator[Passage]:
     """Comments and docstrings; comment lines one after the other are one passage."""
-    from pygments.lexers import get_lexer_for_filename
-    from pygments.token import Comment, String
-    from pygments.util import ClassNotFound
+    from pygments.lexers import get_lexer_for_filename  # type: ignore[import-untyped]
+    from pygments.token import Comment, String  # type: ignore[import-untyped]
+    from pygments.util import ClassNotFound  # type: ignore[import-untyped]
 
     try:
         lexer = get_lexer_for_filename(name)

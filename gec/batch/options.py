@@ -265,11 +265,12 @@ def _check(args: argparse.Namespace) -> None:
 def _report(totals: Totals, args: argparse.Namespace) -> int:
     """Say what was done; 1 where records failed."""
     _say(
-        f"gec: {totals.records:,} records, {totals.changed:,} changed by {totals.edits:,} edits, "
-        f"{totals.failed:,} failed"
+        f"gec: records {totals.records:,}, changed {totals.changed:,}, edits {totals.edits:,}, "
+        f"failed {totals.failed:,}"
     )
     if totals.failed and args.output != "-":
-        _say(f"gec: warning: the failed ones are listed in {args.output}.errors.jsonl")
+        where = f"{args.output}{os.sep}*" if Path(args.output).is_dir() else args.output
+        _say(f"gec: warning: the failed ones are listed in {where}.errors.jsonl")
     return 1 if totals.failed else 0
 
 

@@ -119,7 +119,9 @@ def _items(
         outputs.append(output)
         done = output.start.blocks
         count, digest = 0, ""
-        if not output.complete:
+        if output.complete:
+            say(f"gec: {task.output}: is complete already")
+        else:
             with open_input(task.input) as (stream, tell):
                 for block in _digested(task.format.blocks(stream, plan.size)):
                     position = before + tell()

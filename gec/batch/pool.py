@@ -51,8 +51,10 @@ class Pool:
         self.jobs = jobs
         self._executor: Executor
         self._do: Callable[[Work], tuple[Result, bytes]]
+        self._stop: Callable[[], None] | None = None
         if jobs == 1:
             correct = load(0, 1)
+            self._stop = getattr(correct, "stop", None)
             self._executor = ThreadPoolExecutor(2, "gec-batch")
             self._do = lambda work: work.do(correct)
         else:
@@ -84,7 +86,13 @@ class Pool:
             ) from None
 
     def close(self) -> None:
+        """End the workers, also in the middle of a block; Ctrl-C shall not wait for it."""
+        processes = list((getattr(self._executor, "_processes", None) or {}).values())
         self._executor.shutdown(wait=False, cancel_futures=True)
+        if self._stop is not None:
+            self._stop()
+        for process in processes:
+            process.terminate()
 
 
 def _ready(future: Future[tuple[Result, bytes]] | None) -> bool:

@@ -161,9 +161,14 @@ class Member:
 
 
 _BLANK = re.compile(r"[ \t\r\n\ufeff]*")
-_DECODER = json.JSONDecoder(
-    parse_int=str, parse_float=str, strict=False
-)  # numbers are not looked at
+
+
+def _number(text: str) -> int:
+    """Numbers are not looked at: of any length and spelling they stay as they are."""
+    return 0
+
+
+_DECODER = json.JSONDecoder(parse_int=_number, parse_float=_number, strict=False)
 
 
 def scan_object(text: str) -> tuple[dict[str, Member], int]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import re
 from collections.abc import Sequence
+from itertools import pairwise
 from typing import Any
 
 import pytest
@@ -15,7 +16,7 @@ from hypothesis import strategies as st
 from gec.batch.blocks import Outcome, Result, Size
 from gec.batch.documents import Documents
 from gec.batch.markup import PARSERS, passages
-from gec.text.edits import Edit, apply
+from gec.text.edits import Edit
 
 MARKDOWN = """---
 title: go
@@ -165,10 +166,10 @@ def test_an_edit_across_markup_is_left_out() -> None:
         for text in texts:
             made = (
                 Edit(0, 2, text[:2], "She", "R:PRON", 1.0, ""),
-                Edit(3, 10, text[3:10], "went", "R:VERB", 1.0, ""),
+                Edit(8, 14, text[8:14], "away", "R:NOUN", 1.0, ""),
                 Edit(12, 12, "", " now", "M:ADV", 1.0, ""),
             )
-            corrected: Any = Corrected(text, apply(text, made), made)
+            corrected: Any = Corrected(text, text, made)
             found.append(Outcome(corrected))
         return found
 
@@ -193,8 +194,9 @@ def test_documents_that_are_no_text() -> None:
 
 WORDS = st.sampled_from(
     ["go", "I ", "*", "**", "_", "`", "```", "\n", "\n\n", "> ", "- ", "# ", "|", "[", "](", ")",
-     "<p>", "</p>", "<code>", "</code>", "<!--", "-->", "&amp;", "&", "\\emph{", "}", "$", "%", "\\",
-     "\\begin{itemize}", "\\end{itemize}", "\\item ", ":: ", ".. ", "=====", '"""', "//", "/*", "*/",
+     "<p>", "</p>", "<code>", "</code>", "<!--", "-->", "&amp;", "&", "\\emph{", "}", "$", "%",
+     "\\begin{itemize}", "\\end{itemize}", "\\item ", ":: ", ".. ", "=====",
+     '"""', "\\", "//", "/*", "*/",
      "\r\n", "    ", "é", "😀", "---\n", "<", ">", "~~"]
 )  # fmt: skip
 NAMES = {"code": "x.py", "html": "x.html"}
@@ -214,7 +216,7 @@ def test_any_document_survives(kind: str, text: str) -> None:
     found = passages(kind, source, name)
     pieces = [piece for passage in found for piece in passage.pieces]
     assert all(0 <= start <= end <= len(source) for start, end in pieces)
-    assert all(a[1] <= b[0] for p in found for a, b in zip(p.pieces, p.pieces[1:], strict=False))
+    assert all(a[1] <= b[0] for p in found for a, b in pairwise(p.pieces))
     outside = source
     for start, end in sorted(pieces, reverse=True):
         outside = outside[:start] + outside[end:]

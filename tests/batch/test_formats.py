@@ -137,7 +137,7 @@ def test_json_failure_of_the_model_keeps_the_columns() -> None:
 
 
 def test_json_without_the_field_anywhere_is_a_wrong_option() -> None:
-    with pytest.raises(ConfigError, match="none of the first 2 .* has id, body: choose with"):
+    with pytest.raises(ConfigError, match=r"none of the first 2 .* has id, body: choose with"):
         through(JsonLines(HERE), b'{"id": 1, "body": "go"}\n\n{"id": 2}\n', size=Size())
 
 

@@ -214,9 +214,9 @@ def test_changed_content_with_the_same_size_and_time(source: Path, stopped: Path
 
 
 def test_other_options(source: Path, stopped: Path) -> None:
-    with pytest.raises(ConfigError, match="other options.*model 'a', now 'b'.*begin anew"):
+    with pytest.raises(ConfigError, match=r"other options.*model 'a', now 'b'.*begin anew"):
         correct(source, stopped, replace(RESUME, about={"model": "b"}))
-    with pytest.raises(ConfigError, match="other options.*size"):
+    with pytest.raises(ConfigError, match=r"other options.*size"):
         correct(source, stopped, replace(RESUME, size=Size(records=4)))
 
 

@@ -69,7 +69,7 @@ def test_errors_are_underlined_by_kind_without_touching_the_text(editor: Editor)
     nodes = "[...document.querySelectorAll('#text *')].map(e => e.nodeName).join()"
     assert editor.page.evaluate(nodes) in ("", "DIV")
     assert editor.text == LETTER + " "
-    assert editor.page.inner_text("#count") == "5"
+    editor.page.wait_for_selector("#count:text-is('5')")
 
 
 def test_each_kind_has_a_line_of_its_own_shape(editor: Editor) -> None:
@@ -801,6 +801,7 @@ def test_accept_in_the_panel_keeps_the_focus_there(editor: Editor) -> None:
 def test_a_correction_is_made_once_however_often_it_is_clicked(editor: Editor) -> None:
     editor.type("I have dog. I have dog. ")
     editor.wait_underlined(grammar=["dog", "dog"])
+    editor.page.wait_for_selector("[aria-label='Accept: add a']", state="attached")
     editor.page.evaluate(
         """() => {
           const button = document.querySelector("[aria-label='Accept: add a']");

@@ -1,0 +1,93 @@
+"""docs/batch.md shows what happens: its files are made, its commands run, its outputs compared.
+
+Run as a program it writes the outputs into the page.
+"""
+
+from __future__ import annotations
+
+import io
+import os
+import re
+import shlex
+import sys
+import tempfile
+from collections.abc import Iterator
+from contextlib import redirect_stderr
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import gec.loading
+from gec.cli import build_parser, main
+
+PAGE = Path(__file__).resolve().parents[2] / "docs" / "batch.md"
+BLOCK = re.compile(r"(?<=^```console\n)(.*?)(?=^```)", re.MULTILINE | re.DOTALL)
+
+
+def rendered(page: str, folder: Path) -> str:
+    """The page with the outputs of its commands as they are."""
+    before = Path.cwd()
+    os.chdir(folder)
+    try:
+        return BLOCK.sub(lambda block: "".join(_run(block[1])), page)
+    finally:
+        os.chdir(before)
+
+
+def _run(block: str) -> Iterator[str]:
+    for step in re.split(r"^(?=\$ )", block, flags=re.MULTILINE):
+        command, _, shown = step.partition("\n")
+        words = shlex.split(command.removeprefix("$ "))
+        output = shown
+        if words[:1] == ["cat"]:
+            if not Path(words[1]).exists():
+                Path(words[1]).write_text(shown)
+            output = Path(words[1]).read_text()
+        elif words[:2] == ["gec", "batch"] and Path(words[-2]).exists():
+            said = io.StringIO()
+            with redirect_stderr(said):
+                main([*words[1:], "--quiet"])  # no line every 10 seconds
+            output = said.getvalue()
+        yield f"{command}\n{output}" if command else ""
+
+
+@cache
+def _load(*arguments: Any, **options: Any) -> Any:
+    return _original(*arguments, **options)
+
+
+_original = gec.loading.load
+
+
+def test_the_page_shows_what_happens(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(gec.loading, "load", _load_any)
+    page = PAGE.read_text(encoding="utf-8")
+    assert rendered(page, tmp_path) == page, "docs/batch.md is out of date: run this file"
+
+
+def test_commands_and_options_exist() -> None:
+    page = PAGE.read_text(encoding="utf-8")
+    commands = re.findall(r"^\$ gec (batch [^&\n]*)", page, re.MULTILINE)
+    assert len(commands) > 10
+    for command in commands:
+        build_parser().parse_args(shlex.split(command))
+    parser = build_parser()._subparsers
+    assert parser is not None
+    (choices,) = (a.choices for a in parser._group_actions)
+    assert choices is not None
+    options = {o for a in dict(choices)["batch"]._actions for o in a.option_strings}
+    assert set(re.findall(r"`(--[a-z-]+)", page)) <= options
+
+
+def _load_any(*arguments: Any, **options: Any) -> Any:
+    """Load the model once for all commands."""
+    return _load(arguments[0])
+
+
+if __name__ == "__main__":
+    with tempfile.TemporaryDirectory() as folder:
+        gec.loading.load = _load_any
+        PAGE.write_text(rendered(PAGE.read_text(encoding="utf-8"), Path(folder)), encoding="utf-8")
+    sys.exit()

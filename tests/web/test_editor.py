@@ -341,8 +341,10 @@ def test_the_dictionary_is_kept_and_can_be_moved(
     editor.wait_underlined(spelling=["Gecko", "Gecko", "teh"])
     (tmp_path / "more.txt").write_text("teh\nGecko\nnaïve\n")
     editor.page.set_input_files("#dictionary-file", tmp_path / "more.txt")
+    editor.page.wait_for_function(
+        "() => document.getElementById('toast').innerText.startsWith('3 new words')"
+    )
     editor.wait_underlined()
-    assert editor.page.inner_text("#toast").startswith("3 new words")
 
 
 # ------------------------------------------------------------------------------------ other parts

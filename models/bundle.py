@@ -191,15 +191,16 @@ def export_main(args: argparse.Namespace) -> int:
         for key in first.state_dict()
     }
     first.load_state_dict(mean)
+    name = args.name or Path(args.out).name
     config = {
-        "name": args.name or Path(args.out).name,
+        "name": name,
         "task": "gec",
         "language": "en",
         "network": first.config.to_dict(),
         "settings": {BALANCED: {"tolerance": args.tolerance}},
     }
     parts = subwords, Speller.load(packed), NGrams.load(packed)
-    save(Bundle(config["name"], config, first.eval(), *parts), Path(args.out))
+    save(Bundle(name, config, first.eval(), *parts), Path(args.out))
     return 0
 
 

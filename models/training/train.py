@@ -233,10 +233,10 @@ def _batches(pairs: list[Pair]) -> list[Batch]:
 
 
 class _Stop:
-    """``asked`` is True once SIGTERM or SIGINT, within the block, asked the run to save and end."""
+    """``asked()`` is True once SIGTERM or SIGINT, within the block, asked to save and end."""
 
     def __enter__(self) -> _Stop:
-        self.asked = False
+        self._asked = False
         self._before = {
             name: signal.signal(name, self._ask) for name in (signal.SIGTERM, signal.SIGINT)
         }
@@ -246,8 +246,11 @@ class _Stop:
         for name, handler in self._before.items():
             signal.signal(name, handler)
 
+    def asked(self) -> bool:
+        return self._asked
+
     def _ask(self, _number: int, _frame: FrameType | None) -> None:
-        self.asked = True
+        self._asked = True
 
 
 def train(
@@ -334,11 +337,11 @@ def train(
         )
         module.train()
         turn = deque(starts)  # the workers deliver in turn
-        while progress.seconds < budget and not stop.asked:
+        while progress.seconds < budget and not stop.asked():
             try:
                 batch = next(batches).to(fabric.device)
             except RuntimeError:  # a SIGTERM to the process group ends the workers, too
-                if stop.asked:
+                if stop.asked():
                     break
                 raise
             share = progress.seconds / budget

@@ -57,6 +57,27 @@ def add_strategy_options(parser: argparse._ActionsContainer) -> None:
     )
 
 
+def add_decoding_options(parser: argparse._ActionsContainer) -> None:
+    """Add what decides which edits are made: the options of everything that corrects."""
+    add = parser.add_argument
+    add(
+        "--setting",
+        choices=("precise", "balanced", "thorough"),
+        help="few and sure edits, or more: the bundle's tolerance and least confidence "
+        "(default: balanced)",
+    )
+    add_strategy_options(parser)
+    add("--beam-size", type=positive, metavar="N", help="hypotheses kept (beam only; default: 5)")
+    add(
+        "--min-confidence",
+        type=fraction,
+        metavar="P",
+        help="leave out edits less certain than P, 0 to 1 (default: the setting's)",
+    )
+    add("--dictionary", metavar="FILE", help="words never to change, one a line")
+    add("--no-spelling", action="store_true", help="leave misspelt words to the model")
+
+
 def number(text: str) -> float:
     try:
         value = float(text)
@@ -115,6 +136,8 @@ def check_strategy(args: argparse.Namespace) -> None:
     """Refuse options of another strategy rather than ignore them."""
     if args.tolerance is not None and args.strategy != "iad":
         raise ConfigError("--tolerance belongs to --strategy iad")
+    if getattr(args, "beam_size", None) is not None and args.strategy != "beam":
+        raise ConfigError("--beam-size belongs to --strategy beam")
 
 
 def use_threads(args: argparse.Namespace) -> None:

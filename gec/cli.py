@@ -19,11 +19,11 @@ from gec import __version__
 from gec.arguments import (
     Commands,
     Parser,
+    add_decoding_options,
     add_model_options,
     add_strategy_options,
     check_strategy,
     command,
-    fraction,
     names,
     natural,
     not_negative,
@@ -193,6 +193,8 @@ def calibrate(args: argparse.Namespace) -> int | None:
     from gec.eval.calibration import fit, judge, report
     from gec.models.bundle import find, update
 
+    if args.settings and not args.write:
+        raise ConfigError("--setting belongs to --write")
     settings = dict(args.settings or [])
     corrector = _load(args)
     samples = [
@@ -242,8 +244,6 @@ def _check_correct(args: argparse.Namespace) -> None:
     if args.diff and args.format not in (None, "text"):
         raise ConfigError(f"--diff and --format {args.format} exclude each other")
     check_strategy(args)
-    if args.beam_size is not None and args.strategy != "beam":
-        raise ConfigError("--beam-size belongs to --strategy beam")
     if args.trace and args.strategy == "beam":
         raise ConfigError("--trace shows greedy and iad decoding, not --strategy beam")
     args.files = args.files or ["-"]
@@ -500,23 +500,8 @@ def _add_correct(commands: Commands[argparse.ArgumentParser]) -> None:
     add("--trace", action="store_true", help="blocks of tokens that one pass decided, in colour")
     add("--time", action="store_true", help="milliseconds of each sentence")
     group = parser.add_argument_group("decoding")
+    add_decoding_options(group)
     add = group.add_argument
-    add(
-        "--setting",
-        choices=("precise", "balanced", "thorough"),
-        help="few and sure edits, or more: the bundle's tolerance and least confidence "
-        "(default: balanced)",
-    )
-    add_strategy_options(group)
-    add("--beam-size", type=positive, metavar="N", help="hypotheses kept (beam only; default: 5)")
-    add(
-        "--min-confidence",
-        type=fraction,
-        metavar="P",
-        help="leave out edits less certain than P, 0 to 1 (default: the setting's)",
-    )
-    add("--dictionary", metavar="FILE", help="words never to change, one a line")
-    add("--no-spelling", action="store_true", help="leave misspelt words to the model")
     add(
         "--batch-size",
         type=positive,

@@ -146,7 +146,7 @@ class _Job:
 
 @dataclass(frozen=True, slots=True)
 class _Plan:
-    """A segmented text and what of it shall be decoded; ``first`` to ``last`` of its sentences."""
+    """A segmented text and what of it shall be decoded: its sentences ``first`` to ``last``."""
 
     text: str
     sentences: Sequence[Sentence]
@@ -159,6 +159,12 @@ class _Plan:
         last = min(last, self.last)
         jobs = [job for job in self.jobs if first <= job.sentence < last]
         return replace(self, jobs=jobs, first=first, last=last)
+
+    def span(self) -> tuple[int, int]:
+        """Return where the part stands in the text; blanks belong to what is before them."""
+        begin = self.sentences[self.first].start if self.first else 0
+        more = self.last < len(self.sentences)
+        return begin, self.sentences[self.last].start if more else len(self.text)
 
 
 @dataclass(frozen=True, slots=True)
@@ -232,15 +238,23 @@ class Corrector:
         return other
 
     def decode(
-        self, sources: Sequence[tuple[int, ...]], tolerance: float, *, batch_size: int = 32
+        self,
+        sources: Sequence[tuple[int, ...]],
+        tolerance: float,
+        *,
+        batch_size: int | None = None,
     ) -> list[Hypothesis]:
-        """Decode token ids (no BOS, no EOS) with the corrector's strategy; in their order."""
+        """Decode token ids (no BOS, no EOS) with the corrector's strategy; in their order.
+
+        All of them together, or ``batch_size`` at a time.
+        """
         drafter: Drafter = CopyDrafter() if self._strategy == "iad" else NoDraft()
         acceptance: Acceptance = Conservative(tolerance, logprobs=True)
         if self._strategy == "beam":
             acceptance = self._beam
         decoder = Decoder(self.model, drafter, acceptance)
-        return [found[0] for found in decoder.decode(sources, batch_size=batch_size)]
+        size = max(1, len(sources)) if batch_size is None else batch_size
+        return [found[0] for found in decoder.decode(sources, batch_size=size)]
 
     def correct(
         self, text: str, options: Options | None = None, *, batch_size: int = 32
@@ -274,16 +288,9 @@ class Corrector:
         """
         rule = self._rule(options)
         plan = self._plan(text, rule, tokenized=False)
-        at = 0
         for first in range(0, max(1, len(plan.sentences)), max(1, batch_size)):
-            last = first + max(1, batch_size)
-            more = last < len(plan.sentences)
-            end = plan.sentences[last].start if more else len(text)
-            (part,) = self._finish([plan.part(first, last)], rule, batch_size, tokenized=False)
-            here = [replace(e, start=e.start - at, end=e.end - at) for e in part.edits]
-            original = text[at:end]
-            yield replace(part, original=original, text=apply(original, here))
-            at = end
+            part = plan.part(first, first + max(1, batch_size))
+            yield from self._finish([part], rule, batch_size, tokenized=False)
 
     def _chunks(
         self, texts: Iterable[str], options: Options | None, batch_size: int, *, tokenized: bool
@@ -380,8 +387,7 @@ class Corrector:
         else:
             sentences = segment(text, dictionary=rule.dictionary, spans=rule.protected)
         return [
-            replace(s, words=tuple(_protect(word, rule.dictionary) for word in s.words))
-            for s in sentences
+            replace(s, words=tuple(_protect(word, rule) for word in s.words)) for s in sentences
         ]
 
     def _assemble(
@@ -428,8 +434,11 @@ class Corrector:
                     tuple(known),
                 )
             )
+        begin, end = plan.span()
+        original = plan.text[begin:end]
+        here = [replace(edit, start=edit.start - begin, end=edit.end - begin) for edit in edits]
         return Correction(
-            plan.text, apply(plan.text, edits), tuple(edits), tuple(results), tuple(warnings)
+            original, apply(original, here), tuple(edits), tuple(results), tuple(warnings)
         )
 
     def _merge(
@@ -559,9 +568,12 @@ def _is_marker(text: str, before: Sentence, sentence: Sentence) -> bool:
     )
 
 
-def _protect(word: Word, dictionary: Collection[str]) -> Word:
-    """Protect numbers, pictures, and in tokenized text what the dictionary names."""
-    if word.text in dictionary or any(c.isdigit() for c in word.text) or _is_picture(word):
+def _protect(word: Word, rule: _Rule) -> Word:
+    """Protect numbers, pictures, and in tokenized text what the options name."""
+    named = word.text in rule.dictionary or any(
+        start < word.end and word.start < end for start, end in rule.protected
+    )
+    if named or any(c.isdigit() for c in word.text) or _is_picture(word):
         return replace(word, protected=True)
     return word
 

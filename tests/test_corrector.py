@@ -24,6 +24,7 @@ from gec.corrector import (
 )
 from gec.decoding.decoder import Hypothesis
 from gec.errors import ConfigError
+from gec.models.training.ngram_table import build_ngrams
 from gec.text.edits import apply
 from gec.text.inflection import Inflections
 from gec.text.spelling import Speller
@@ -460,6 +461,54 @@ def test_words_around_a_picture() -> None:
     joined = corrector(lambda words: " ".join(words).replace("to day", "today").split())
     assert joined.correct("She goes to 😀 day .").text == "She goes to 😀 day ."
     assert joined.correct("She goes to day 😀 .").text == "She goes today 😀 ."
+
+
+def test_protected_spans_of_tokenized_text() -> None:
+    made = corrector(swap("cat", "dog"))
+    [found] = made.correct_tokenized(["A cat sees a cat ."], Options(protected=((2, 5),)))
+    assert found.text == "A cat sees a dog ."
+
+
+@pytest.mark.parametrize("batch_size", [1, 3, 40])
+def test_as_many_sentences_as_asked_for_are_decoded_together(batch_size: int) -> None:
+    made, sizes = corrector(swap("cat", "dog")), []
+    start = made.model.start
+
+    def count(sources: Sequence[Sequence[int]]) -> Any:
+        sizes.append(len(sources))
+        return start(sources)
+
+    made.model.start = count  # type: ignore[method-assign]
+    made.correct("A cat .\n\n" * 40, batch_size=batch_size)
+    assert max(sizes) == batch_size
+    assert sum(sizes) == 40
+
+
+def test_evidence_is_kept_of_what_is_made_and_of_what_is_left_out() -> None:
+    options: dict[str, Any] = {"second": copies, "gap": 0.4, "speller": speller()}
+    change = swap("cat", "dog")
+    for least, edits in ((0.0, 2), (0.99, 0)):
+        made = corrector(change, min_confidence=least, **options)
+        found = made.correct("She likes a cat to the cat .")
+        assert len(found.edits) == edits
+        first, second = found.sentences[0].evidence
+        assert (first.start, first.end, first.replacement) == (3, 4, ("dog",))
+        assert (second.start, second.end, second.replacement) == (6, 7, ("dog",))
+        assert (first.type, first.others, first.spelling) == (second.type, 1, 1.0)
+        assert 0.5 < first.probability < 0.7
+        assert first.fluency == 0.0  # no n-gram model
+    [spelt] = corrector(speller=speller()).correct("She likes teh cat .").sentences[0].evidence
+    assert spelt.type == "R:SPELL"
+    assert 0 < spelt.spelling < 1
+
+
+def test_the_ngram_model_has_a_say_in_the_evidence() -> None:
+    sentences = ["she likes the dog .".split()] * 3 + ["she likes the cat .".split()]
+    table = build_ngrams(lambda: sentences, least=(1, 1, 1, 1))
+    better = corrector(swap("cat", "dog"), ngrams=table).correct("She likes the cat .")
+    worse = corrector(swap("dog", "cat"), ngrams=table).correct("She likes the dog .")
+    assert better.sentences[0].evidence[0].fluency > 0
+    assert worse.sentences[0].evidence[0].fluency < 0
 
 
 @pytest.mark.parametrize("span", [(-1, 2), (3, 2), (0, 100)])

@@ -14,11 +14,10 @@ from typing import TYPE_CHECKING, Any
 from gec import __version__
 from gec.arguments import (
     Commands,
+    add_decoding_options,
     add_model_options,
-    add_strategy_options,
     check_strategy,
     command,
-    fraction,
     positive,
 )
 from gec.errors import ConfigError
@@ -51,7 +50,7 @@ def add_batch(commands: Commands[argparse.ArgumentParser], run: Run) -> None:
     _add_formats(parser.add_argument_group("format"))
     _add_files(parser.add_argument_group("folders"))
     _add_running(parser.add_argument_group("running"))
-    _add_decoding(parser.add_argument_group("decoding"))
+    add_decoding_options(parser.add_argument_group("decoding"))
     add_model_options(parser)
 
 
@@ -119,25 +118,6 @@ def _add_running(group: argparse._ActionsContainer) -> None:
         help="leave longer texts as they are (default: 1000000)",
     )
     add("--quiet", action="store_true", help="show no progress")
-
-
-def _add_decoding(group: argparse._ActionsContainer) -> None:
-    add = group.add_argument
-    add(
-        "--setting",
-        choices=("precise", "balanced", "thorough"),
-        help="few and sure edits, or more (default: balanced)",
-    )
-    add_strategy_options(group)
-    add("--beam-size", type=positive, metavar="N", help="hypotheses kept (beam only; default: 5)")
-    add(
-        "--min-confidence",
-        type=fraction,
-        metavar="P",
-        help="leave out edits less certain than P, 0 to 1 (default: the setting's)",
-    )
-    add("--dictionary", metavar="FILE", help="words never to change, one a line")
-    add("--no-spelling", action="store_true", help="leave misspelt words to the model")
 
 
 # --------------------------------------------------------------------------------- what they mean
@@ -247,8 +227,6 @@ def make_format(args: argparse.Namespace, suffix: str | None, name: str) -> Form
 def _check(args: argparse.Namespace) -> None:
     """Refuse what contradicts itself before a model is loaded."""
     check_strategy(args)
-    if args.beam_size is not None and args.strategy != "beam":
-        raise ConfigError("--beam-size belongs to --strategy beam")
     if args.resume and args.overwrite:
         raise ConfigError("--resume and --overwrite exclude each other")
     if args.resume and args.output == "-":

@@ -23,6 +23,7 @@ from torch import Tensor
 from gec.confidence import Calibration, Evidence
 from gec.errors import DataError
 from gec.eval.m2.reading import read_gold
+from gec.eval.m2.scoring import Counts
 from gec.eval.score import read_lines
 
 if TYPE_CHECKING:
@@ -199,15 +200,12 @@ def reliability(
 def operation(sample: Sample, confidences: Sequence[float], threshold: float) -> Operation:
     """Return what leaving out edits below ``threshold`` gives on one set (edits, not M2)."""
     made = [e for e, c in zip(sample.edits, confidences, strict=True) if c >= threshold]
-    hits = sum(edit.right for edit in made)
-    precision = hits / len(made) if made else 1.0
-    recall = hits / sample.gold if sample.gold else 1.0
-    denominator = 0.25 * precision + recall
+    counts = Counts(sum(edit.right for edit in made), len(made), sample.gold)
     changed = len({edit.sentence for edit in made} & sample.clean)
     return Operation(
-        precision,
-        recall,
-        1.25 * precision * recall / denominator if denominator else 0.0,
+        counts.precision,
+        counts.recall,
+        counts.final_f(0.5),
         changed / len(sample.clean) if sample.clean else math.nan,
     )
 

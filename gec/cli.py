@@ -162,9 +162,20 @@ def data_prepare(args: argparse.Namespace) -> int | None:
 
 def data_noise(args: argparse.Namespace) -> int | None:
     """``gec data noise``"""
-    from gec.models.training.data import noise_main
+    from gec.models.training.data import noise_pairs
 
-    return noise_main(args)
+    if args.stats is None:
+        for wrong, right in noise_pairs(args):
+            _write(f"{' '.join(wrong)}\t{' '.join(right)}\n")
+        return OK
+    from pathlib import Path
+
+    from gec.eval.error_types import of_m2, of_pairs, table
+
+    columns = {"noise": of_pairs(noise_pairs(args))}
+    columns |= {Path(name).stem: of_m2(name) for name in args.stats}
+    _write("\n".join(table(columns)) + "\n")
+    return OK
 
 
 def bundle(args: argparse.Namespace) -> int | None:

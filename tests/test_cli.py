@@ -303,12 +303,6 @@ def test_version(capsys: Capture) -> None:
             {"recipe": "en.toml", "data_dir": "d", "out": "o", "exclude": ["a", "b"]},
         ),
         (
-            "data noise en.toml --data d --seed 3",
-            "gec.models.training.data",
-            "noise_main",
-            {"recipe": "en.toml", "file": None, "data": "d", "seed": 3},
-        ),
-        (
             "bundle last.ckpt out --data d --name en --tolerance 0.5",
             "gec.models.bundle",
             "export_main",

@@ -17,8 +17,7 @@ import re
 import shutil
 import sys
 import zlib
-from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from difflib import SequenceMatcher
 from pathlib import Path
@@ -34,7 +33,6 @@ from gec.models.training.ngram_table import build_ngrams
 from gec.models.training.noise import DEFAULT_RATES, Lexicon, Noiser
 from gec.models.training.recipe import DataRecipe, Recipe, Source, load_recipe
 from gec.models.training.spelling_table import read_speller
-from gec.text.edits import align, classify
 from gec.text.inflection import Inflections
 from gec.text.spelling import Speller
 from gec.text.subwords import BOS_ID, EOS_ID, PAD_ID, Subwords
@@ -395,58 +393,14 @@ def prepare_main(args: argparse.Namespace) -> int:
     return 0
 
 
-def noise_main(args: argparse.Namespace) -> int:
-    """``gec data noise RECIPE [FILE] --data PACKED``: print corrupted TAB clean, a line each.
+def noise_pairs(args: argparse.Namespace) -> Iterator[tuple[list[str], list[str]]]:
+    """``gec data noise RECIPE [FILE] --data PACKED``: yield (corrupted, clean) sentences of words.
 
-    A FILE holds tokenized sentences; without one the packed validation sentences are shown. With
-    ``--stats`` the shares of the error types are, beside those of M2 files.
+    A FILE holds tokenized sentences; without one they are the packed validation sentences.
     """
     noiser = load_noiser(Path(args.data), load_recipe(Path(args.recipe)))
     rng = random.Random(args.seed)
     path = Path(args.file) if args.file else Path(args.data) / "validation.txt"
-    clean = [words for line in open_text(path) if (words := line.split())]
-    pairs = ((noiser.corrupt(words, rng), words) for words in clean)
-    if args.stats is None:
-        for wrong, words in pairs:
-            print(" ".join(wrong), " ".join(words), sep="\t")
-        return 0
-    columns = {"noise": Counter(kind for wrong, words in pairs for kind in _types(wrong, words))}
-    for name in args.stats:
-        columns[Path(name).stem] = Counter(_m2_types(Path(name)))
-    print("\n".join(_shares(columns)))
-    return 0
-
-
-def _types(wrong: Sequence[str], right: Sequence[str]) -> Iterator[str]:
-    for edit in align(wrong, right):
-        old = wrong[edit.source_start : edit.source_end]
-        yield classify(old, right[edit.target_start : edit.target_end])[0]
-
-
-def _m2_types(path: Path) -> Iterator[str]:
-    """Yield the types of an M2 file's first annotator, classified as those of the noise are."""
-    words: list[str] = []
-    for number, line in enumerate(open_text(path), 1):
-        if line.startswith("S "):
-            words = line[2:].split()
-        elif line.startswith("A "):
-            try:
-                span, kind, correction, *_, annotator = line[2:].split("|||")
-                start, end = map(int, span.split())
-            except ValueError as error:
-                raise DataError(f"{path}:{number}: not an M2 edit: {line!r}") from error
-            new = correction.split("||")[0].split()
-            if annotator == "0" and kind != "noop" and words[start:end] != new:
-                yield classify(words[start:end], new)[0]
-
-
-def _shares(columns: Mapping[str, Counter[str]]) -> Iterator[str]:
-    """Yield a table: per cent of the edits that have a type, types by their share in the noise."""
-    totals = {name: max(1, counts.total()) for name, counts in columns.items()}
-    width = max(12, *map(len, columns))
-    yield f"{'per cent':<14}" + "".join(f"  {name:>{width}}" for name in columns)
-    yield f"{'edits':<14}" + "".join(f"  {counts.total():>{width}}" for counts in columns.values())
-    types = {kind for counts in columns.values() for kind in counts}
-    for kind in sorted(types, key=lambda kind: (-columns["noise"][kind], kind)):
-        shares = (100 * counts[kind] / totals[name] for name, counts in columns.items())
-        yield f"{kind:<14}" + "".join(f"  {share:>{width}.1f}" for share in shares)
+    for line in open_text(path):
+        if words := line.split():
+            yield noiser.corrupt(words, rng), words

@@ -18,7 +18,8 @@ def test_edits_of_pairs_are_counted_by_type() -> None:
         ("I saw cat .".split(), "I saw the cat .".split()),
     ]
     counts = of_pairs(pairs)
-    assert counts.total() == 2 and counts["M:DET"] == 1
+    assert counts.total() == 2
+    assert counts["M:DET"] == 1
 
 
 def test_only_the_first_annotator_counts_and_no_edit_that_changes_nothing(tmp_path: Path) -> None:
@@ -38,7 +39,7 @@ def test_only_the_first_annotator_counts_and_no_edit_that_changes_nothing(tmp_pa
 def test_a_malformed_m2_line_is_named(tmp_path: Path) -> None:
     path = tmp_path / "gold.m2"
     path.write_text("S a b\nA 0 x|||X|||c|||REQUIRED|||-NONE-|||0\n", encoding="utf-8")
-    with pytest.raises(DataError, match="gold.m2"):
+    with pytest.raises(DataError, match=r"gold\.m2"):
         of_m2(str(path))
 
 

@@ -8,14 +8,19 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-from gec.models.transformer import LayerCache, Positions, Transformer
+from gec.models.cache import LayerCache, Positions
+from gec.models.transformer import Transformer
 
 
 @dataclass(slots=True)
 class Memory:
-    """Caches of all decoder layers and the source mask [B, 1, 1, S], None if nothing is padded."""
+    """Caches of all decoder layers, the length of every row's source (EOS included), its mask.
+
+    The mask is [B, 1, 1, S], True where a key may be seen; None when nothing is padded.
+    """
 
     caches: list[LayerCache]
+    lengths: list[int]
     source_mask: Tensor | None
 
 
@@ -32,11 +37,8 @@ class TransformerVerifier:
     def start(self, sources: Sequence[Sequence[int]]) -> Memory:
         tokens = self._pad([[*source, self.eos_id] for source in sources])
         lengths = [len(source) + 1 for source in sources]
-        mask = None
-        if min(lengths) < max(lengths):  # by length: a source may hold any id, the pad's too
-            places = torch.arange(tokens.shape[1], device=tokens.device)
-            mask = (places < torch.tensor(lengths, device=tokens.device)[:, None])[:, None, None]
-        return Memory(self.network.caches(self.network.encode(tokens, mask)), mask)
+        mask = self._mask(lengths, tokens.shape[1])
+        return Memory(self.network.caches(self.network.encode(tokens, mask)), lengths, mask)
 
     def verify(
         self, memory: Memory, tokens: Sequence[Sequence[int]], starts: Sequence[int]
@@ -50,8 +52,24 @@ class TransformerVerifier:
         index = torch.tensor(rows, device=self.network.device)
         for cache in memory.caches:
             cache.select(index)
+        lengths = [memory.lengths[row] for row in rows]
         mask = memory.source_mask
-        return Memory(memory.caches, mask[index] if mask is not None else None)
+        return Memory(memory.caches, lengths, mask[index] if mask is not None else None)
+
+    def join(self, memory: Memory, other: Memory) -> Memory:
+        for cache, more in zip(memory.caches, other.caches, strict=True):
+            cache.join(more)
+        lengths = memory.lengths + other.lengths
+        width = memory.caches[0].source_keys.shape[2]
+        return Memory(memory.caches, lengths, self._mask(lengths, width))
+
+    def _mask(self, lengths: Sequence[int], width: int) -> Tensor | None:
+        """Mark the keys of each source by its length: it may hold any id, the pad's too."""
+        if min(lengths) == width:
+            return None
+        places = torch.arange(width, device=self.network.device)
+        ends = torch.tensor(lengths, device=self.network.device)
+        return (places < ends[:, None])[:, None, None]
 
     def _pad(self, rows: Sequence[Sequence[int]]) -> Tensor:
         """Return [B, longest] ids."""

@@ -15,6 +15,7 @@ import torch
 from torch import Tensor
 
 from gec.decoding.decoder import State
+from gec.decoding.drafters import Drafter
 from gec.models.transformer import Transformer, TransformerConfig
 from gec.models.verifier import Memory, TransformerVerifier
 
@@ -140,6 +141,9 @@ class RuleModel:
     def select(self, memory: list[FakeRow], rows: Sequence[int]) -> list[FakeRow]:
         return [FakeRow(memory[r].source, list(memory[r].cached)) for r in rows]
 
+    def join(self, memory: list[FakeRow], other: list[FakeRow]) -> list[FakeRow]:
+        return memory + other
+
 
 def tiny_network(seed: int = 0, **settings: object) -> Transformer:
     """Return a random network in float64, so that no tie depends on the order of a sum."""
@@ -191,6 +195,11 @@ class CopyBiased:
     ) -> tuple[Memory, list[Tokens]]:
         return self.verifier.select(memory[0], rows), [memory[1][r] for r in rows]
 
+    def join(
+        self, memory: tuple[Memory, list[Tokens]], other: tuple[Memory, list[Tokens]]
+    ) -> tuple[Memory, list[Tokens]]:
+        return self.verifier.join(memory[0], other[0]), memory[1] + other[1]
+
     def scores(self, source: Tokens, output: Tokens) -> Tensor:
         """Return the logits [V] after ``output``, computed without a cache (and remembered)."""
         key = (tuple(source), tuple(output))
@@ -206,7 +215,7 @@ class CopyBiased:
 # -------------------------------------------------------------------------- drafters
 
 
-class RandomDrafter:
+class RandomDrafter(Drafter):
     """Proposes garbage of any length, also none and also far beyond the limit; EOS only last."""
 
     def __init__(self, seed: int, vocab_size: int, longest: int = 40) -> None:
@@ -221,7 +230,7 @@ class RandomDrafter:
         return [*draft, EOS] if self.rng.random() < 0.3 else draft
 
 
-class FixedDrafter:
+class FixedDrafter(Drafter):
     """Proposes for row r of the first pass ``drafts[r]``, then nothing."""
 
     def __init__(self, drafts: Sequence[Tokens]) -> None:

@@ -3,16 +3,20 @@
 Greedy, beam search, aggressive and speculative decoding differ only in the drafter and the
 acceptance rule they put in::
 
-    state = start(sources)
-    while state.rows:
+    while waiting or state.rows:
+        state.admit(waiting)               # encode; empty caches; one row a sentence
         drafts = drafter.propose(state)
         scores = verify(state, drafts)     # ONE pass over the last token and the draft of every row
         kept = acceptance(state, scores)
         state.advance(kept)                # truncate caches, retire finished rows
+
+Waiting sentences take the places of finished ones while the others go on (continuous batching), so
+that one heavily edited sentence does not hold up the rest of its batch.
 """
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -75,17 +79,32 @@ class Row:
 
 
 class State:
-    """Live rows, the model's memory of them, and what is finished."""
+    """Live rows, the model's and the drafter's memories of them, and what is finished.
 
-    def __init__(self, model: Model, sources: Sequence[Sequence[int]], limits: Sequence[int]):
-        self.model = model
+    Attributes:
+        rows: the outputs in the making, in the order of the memories' rows.
+        memory: the model's memory of the rows; None before the first :meth:`admit`.
+        draft_memory: the drafter's.
+        finished: per sentence its finished hypotheses.
+    """
+
+    def __init__(self, model: Model, drafter: Drafter, sentences: int) -> None:
+        self.model, self.drafter = model, drafter
         self.bos_id, self.eos_id = model.bos_id, model.eos_id
-        self.memory: Any = model.start(sources)
-        self.rows = [
-            Row(number, source, limit)
-            for number, (source, limit) in enumerate(zip(sources, limits, strict=True))
-        ]
-        self.finished: list[list[Hypothesis]] = [[] for _ in sources]
+        self.rows: list[Row] = []
+        self.memory: Any = None
+        self.draft_memory: Any = None
+        self.finished: list[list[Hypothesis]] = [[] for _ in range(sentences)]
+
+    def admit(self, rows: Sequence[Row]) -> None:
+        """Start new rows behind the live ones."""
+        sources = [row.source for row in rows]
+        memory, draft_memory = self.model.start(sources), self.drafter.start(sources)
+        if self.rows:
+            memory = self.model.join(self.memory, memory)
+            draft_memory = self.drafter.join(self.draft_memory, draft_memory)
+        self.memory, self.draft_memory = memory, draft_memory
+        self.rows = [*self.rows, *rows]
 
     def verify(self, drafts: Sequence[Sequence[int]]) -> Scores:
         """Score every row's last token and draft in one pass."""
@@ -105,7 +124,7 @@ class State:
         return Scores(logits, torch.tensor(padded, device=logits.device), drafts)
 
     def advance(self, kept: Sequence[Kept]) -> None:
-        """Give rows their tokens, retire finished ones, reorder the caches if rows changed."""
+        """Give rows their tokens, retire finished ones, reorder the memories if rows changed."""
         rows, parents = [], []
         for choice in kept:
             row, hypothesis = self.rows[choice.parent].extended(choice, self.eos_id)
@@ -116,6 +135,7 @@ class State:
                 parents.append(choice.parent)
         if rows and parents != list(range(len(self.rows))):
             self.memory = self.model.select(self.memory, parents)
+            self.draft_memory = self.drafter.select(self.draft_memory, parents)
         self.rows = rows
 
 
@@ -158,8 +178,8 @@ class Decoder:
     ) -> list[list[Hypothesis]]:
         """Decode token id sequences (no BOS, no EOS); the results are in the order of the sources.
 
-        Sources of like length are decoded together; which ones share a batch changes no token but
-        for floating-point ties.
+        Sources of like length are decoded together, shortest first; which ones share a pass changes
+        no token but for floating-point ties.
 
         Returns:
             Per source its hypotheses, best first: one, or up to the beam size in beam search.
@@ -176,21 +196,26 @@ class Decoder:
                 raise InputError(
                     f"source {number} has {len(source)} tokens, the model takes {longest}: split it"
                 )
-        results: list[list[Hypothesis]] = [[] for _ in sources]
-        order = sorted(range(len(sources)), key=lambda i: len(sources[i]))
-        for at in range(0, len(order), batch_size):
-            chosen = order[at : at + batch_size]
-            for i, found in zip(chosen, self._decode([sources[i] for i in chosen]), strict=True):
-                results[i] = found
-        return results
+        waiting = [
+            Row(number, sources[number], min(self.limit(sources[number]), self.model.max_positions))
+            for number in sorted(range(len(sources)), key=lambda i: len(sources[i]))
+        ]
+        finished = self._decode(waiting, batch_size)
+        return [sorted(found, key=lambda h: (h.truncated, -h.score)) for found in finished]
 
     @torch.inference_mode()
-    def _decode(self, sources: Sequence[Sequence[int]]) -> list[list[Hypothesis]]:
-        limits = [min(self.limit(source), self.model.max_positions) for source in sources]
-        state = State(self.model, sources, limits)
-        while state.rows:
-            drafts = self.drafter.propose(state)
-            scores = state.verify(drafts)
+    def _decode(self, rows: Sequence[Row], batch_size: int) -> list[list[Hypothesis]]:
+        """Decode the rows in their order, at most ``batch_size`` sentences at a time."""
+        state = State(self.model, self.drafter, len(rows))
+        waiting = deque(rows)
+        while waiting or state.rows:
+            live = len({row.sentence for row in state.rows})
+            # few at a time would make encoder passes over few sentences
+            if waiting and 2 * live <= batch_size:
+                count = min(batch_size - live, len(waiting))
+                state.admit([waiting.popleft() for _ in range(count)])
+            scores = state.verify(self.drafter.propose(state))
             kept = self.acceptance(state, scores)
+            self.drafter.observe(state, kept)
             state.advance(kept)
-        return [sorted(found, key=lambda h: (h.truncated, -h.score)) for found in state.finished]
+        return state.finished

@@ -1,4 +1,4 @@
-"""The protocol a model must meet to be decoded: start, verify, select.
+"""The protocol a model must meet to be decoded: start, verify, select, join.
 
 A model only scores blocks of tokens; it never decides. What it keeps between passes (encoder
 output, key/value caches) is opaque to the loop and called its *memory*.
@@ -42,3 +42,6 @@ class Model(Protocol):
 
     def select(self, memory: Any, rows: Sequence[int]) -> Any:
         """Return the memory with only these rows, in this order; a row may repeat."""
+
+    def join(self, memory: Any, other: Any) -> Any:
+        """Return one memory: the rows of the first, then those of the second."""

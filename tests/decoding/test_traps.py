@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import random
+from collections.abc import Callable, Sequence
 from types import ModuleType
 from typing import Any
 
@@ -25,9 +26,9 @@ from fake_models import (
 from reference_decoding import aggressive, greedy
 from torch import Tensor
 
-from gec.decoding.acceptance import Acceptance, Conservative, Exact
+from gec.decoding.acceptance import Acceptance, Conservative, Exact, Kept
 from gec.decoding.beam import BeamSearch
-from gec.decoding.decoder import Decoder, Hypothesis, LengthLimit
+from gec.decoding.decoder import Decoder, Hypothesis, LengthLimit, State
 from gec.decoding.drafters import Drafter, NoDraft
 from gec.decoding.drafters.copy import CopyDrafter
 from gec.decoding.trace import Pass
@@ -247,6 +248,63 @@ def test_a_row_that_finishes_early() -> None:
 def test_results_are_in_the_order_of_the_sources() -> None:
     sources = [[3] * n for n in (5, 1, 9, 0, 7, 2)]
     found = Decoder(RuleModel(copies), CopyDrafter()).decode(sources, batch_size=2)
+    assert [len(f[0].tokens) for f in found] == [5, 1, 9, 0, 7, 2]
+
+
+def test_waiting_sentences_take_the_places_of_finished_ones() -> None:
+    """A sentence of many passes holds up nobody: the others start while it goes on."""
+    rule = rewrites(lambda s: [9, *s] if len(s) == 1 else s)
+    sources = [[3], *[[4, 5]] * 5]
+    model = RuleModel(rule)
+    found = Decoder(model, CopyDrafter()).decode(sources, batch_size=2)
+    assert [f[0].tokens for f in found] == [(9, 3), *[(4, 5)] * 5]
+    # the first batch is [3] and one [4, 5]; [3] needs three passes, and never runs alone
+    assert model.row_counts == [2, 2, 2, 2]
+
+
+@pytest.mark.parametrize("batch_size", [1, 2, 3, 7])
+@pytest.mark.parametrize("acceptance", [Exact(), BeamSearch(3)], ids=["exact", "beam"])
+def test_rows_that_join_change_nothing(batch_size: int, acceptance: Acceptance) -> None:
+    """Sources and outputs of all lengths; some rows start while others are half done."""
+    model = TransformerVerifier(tiny_network(11))
+    rng = random.Random(1)
+    sources = [[rng.randrange(3, 31) for _ in range(rng.randrange(12))] for _ in range(24)]
+    drafter = CopyDrafter() if isinstance(acceptance, Exact) else NoDraft()
+    decoder = Decoder(model, drafter, acceptance, limit=LengthLimit(1, 6))
+    alone = [decoder.decode([source])[0] for source in sources]
+    together = decoder.decode(sources, batch_size=batch_size)
+    assert [[h.tokens for h in found] for found in together] == [
+        [h.tokens for h in found] for found in alone
+    ]
+
+
+class CountingDrafter(Drafter):
+    """Its memory is each row's source and number of observations: it must follow the rows."""
+
+    def start(self, sources: Sequence[Sequence[int]]) -> list[list[int]]:
+        return [[*source, 0] for source in sources]
+
+    def propose(self, state: State) -> list[list[int]]:
+        for row, remembered in zip(state.rows, state.draft_memory, strict=True):
+            assert remembered == [*row.source, len(row.steps)]
+        return [list(row.source[len(row.tokens) :][:1]) for row in state.rows]
+
+    def observe(self, state: State, kept: Sequence[Kept]) -> None:
+        assert [choice.parent for choice in kept] == list(range(len(state.rows)))
+        for remembered in state.draft_memory:
+            remembered[-1] += 1
+
+    def select(self, memory: list[list[int]], rows: Sequence[int]) -> list[list[int]]:
+        return [memory[row] for row in rows]
+
+    def join(self, memory: list[list[int]], other: list[list[int]]) -> list[list[int]]:
+        return memory + other
+
+
+@pytest.mark.parametrize("batch_size", [1, 2, 4])
+def test_the_memory_of_a_drafter_follows_the_rows(batch_size: int) -> None:
+    sources = [[3] * n for n in (5, 1, 9, 0, 7, 2)]
+    found = Decoder(RuleModel(copies), CountingDrafter()).decode(sources, batch_size=batch_size)
     assert [len(f[0].tokens) for f in found] == [5, 1, 9, 0, 7, 2]
 
 

@@ -11,11 +11,10 @@ from fake_models import tiny_network
 from torch import Tensor, nn
 
 from gec.errors import ModelError
+from gec.models.cache import LayerCache, Positions
 from gec.models.transformer import (
     DecoderLayer,
     EncoderLayer,
-    LayerCache,
-    Positions,
     Transformer,
     TransformerConfig,
     sinusoidal_positions,

@@ -11,7 +11,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from torch import Tensor
 
-from gec.models.transformer import LayerCache, Positions, Transformer
+from gec.models.cache import LayerCache, Positions
+from gec.models.transformer import Transformer
 from gec.models.verifier import TransformerVerifier
 
 NETWORKS = {

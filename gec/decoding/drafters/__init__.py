@@ -2,20 +2,44 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Protocol
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from gec.decoding.acceptance import Kept
     from gec.decoding.decoder import State
 
 
-class Drafter(Protocol):
-    """Proposes a draft for every row; an empty draft makes the pass a plain greedy step."""
+class Drafter:
+    """Proposes a draft for every row; an empty draft makes the pass a plain greedy step.
 
-    def propose(self, state: State) -> list[list[int]]:
+    A drafter with a network of its own keeps what it needs between passes (encoder output,
+    caches, the distributions it sampled from) in a *memory*, ``state.draft_memory``. The loop
+    treats it as the model's: made when sentences start, joined when more start, and reordered with
+    the rows. A drafter without one overrides only :meth:`propose`.
+    """
+
+    def start(self, sources: Sequence[Sequence[int]]) -> Any:
+        """Return the memory of new rows, one a source (ids without BOS and EOS)."""
+        return None
+
+    def propose(self, state: State) -> Sequence[Sequence[int]]:
         """Return per row the tokens that may follow its output; EOS only as the last."""
+        raise NotImplementedError
+
+    def observe(self, state: State, kept: Sequence[Kept]) -> None:
+        """See what the acceptance rule kept of the last drafts, before the state advances."""
+
+    def select(self, memory: Any, rows: Sequence[int]) -> Any:
+        """Return the memory with only these rows, in this order; a row may repeat."""
+        return memory
+
+    def join(self, memory: Any, other: Any) -> Any:
+        """Return one memory: the rows of the first, then those of the second."""
+        return memory
 
 
-class NoDraft:
+class NoDraft(Drafter):
     """The empty draft: ordinary left-to-right decoding."""
 
     def propose(self, state: State) -> list[list[int]]:

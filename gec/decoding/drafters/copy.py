@@ -9,6 +9,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from gec.decoding.drafters import Drafter
+
 if TYPE_CHECKING:
     from gec.decoding.decoder import State
 
@@ -34,7 +36,7 @@ def unique_suffix_match(source: Sequence[int], output: Sequence[int]) -> int | N
     return ends[0] if ends else None
 
 
-class CopyDrafter:
+class CopyDrafter(Drafter):
     """Drafts the rest of the source after the place where the output stands in it.
 
     Source and output are compared with BOS in front, so the first draft is the whole source. EOS

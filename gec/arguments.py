@@ -8,7 +8,7 @@ from __future__ import annotations
 import argparse
 import math
 from collections.abc import Callable
-from typing import NoReturn
+from typing import Any, NoReturn
 
 from gec.errors import ConfigError
 
@@ -16,7 +16,20 @@ Commands = argparse._SubParsersAction  # there is no public name
 
 
 class Parser(argparse.ArgumentParser):
-    """Usage errors are one line like every other error."""
+    """Usage errors are one line like every other error.
+
+    Attributes:
+        usual: the command meant where the first argument names none; None where it must.
+    """
+
+    usual: str | None = None
+
+    def parse_known_args(self, args: Any = None, namespace: Any = None) -> Any:
+        if self.usual is not None and args is not None:
+            (commands,) = (a for a in self._actions if isinstance(a, argparse._SubParsersAction))
+            if not args or args[0] not in {*commands.choices, "-h", "--help"}:
+                args = [self.usual, *args]
+        return super().parse_known_args(args, namespace)
 
     def error(self, message: str) -> NoReturn:
         raise ConfigError(f"{message} (see '{self.prog} --help')")
@@ -35,12 +48,19 @@ def command(
     return parser
 
 
-def add_model_options(parser: argparse.ArgumentParser) -> None:
+def add_model_options(parser: argparse.ArgumentParser, default: str | None = "en") -> None:
+    """Add the options of a bundle; without a ``default`` one must be named."""
     group = parser.add_argument_group("model")
     add = group.add_argument
-    add("--model", default="en", metavar="NAME", help="a bundle's name or folder (default: en)")
+    add(
+        "--model",
+        default=default,
+        required=default is None,
+        metavar="NAME",
+        help="a bundle's name or folder" + (f" (default: {default})" if default else ""),
+    )
     add("--device", metavar="DEVICE", help="cpu, cuda, cuda:1, ... (default: CUDA if it is there)")
-    add("--precision", metavar="TYPE", help="fp32, bf16 or fp16 (default: fp32, on CUDA bf16)")
+    add("--precision", metavar="TYPE", help="int8, fp32, bf16 or fp16 (default: the bundle's, on CUDA bf16)")
     add("--threads", type=positive, metavar="N", help="CPU threads (default: torch's choice)")
 
 

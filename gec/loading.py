@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import torch
 
@@ -12,9 +12,15 @@ from gec.corrector import Corrector, Options
 from gec.errors import ConfigError
 
 if TYPE_CHECKING:
+    from gec.generate import Generator
     from gec.models.transformer import Transformer
 
-_DTYPES = {"fp32": torch.float32, "bf16": torch.bfloat16, "fp16": torch.float16}
+_DTYPES = {
+    "int8": torch.float32,  # what is not quantized, and activations between layers
+    "fp32": torch.float32,
+    "bf16": torch.bfloat16,
+    "fp16": torch.float16,
+}
 
 
 def load(
@@ -35,7 +41,8 @@ def load(
     Args:
         name_or_path: a shipped bundle's name or a bundle folder.
         device: "cpu", "cuda", "cuda:1", ...; None takes CUDA where there is one.
-        precision: "fp32", "bf16" or "fp16"; None takes fp32, on CUDA bf16.
+        precision: "int8" (CPU only), "fp32", "bf16" or "fp16"; None takes the bundle's own (int8
+            for the shipped one), on CUDA bf16.
         strategy: "iad", "greedy" or "beam".
         setting: "precise", "balanced" (where None) or "thorough": few and sure, or more edits.
         tolerance: nats by which the model must prefer another token before a source token is
@@ -53,13 +60,12 @@ def load(
     from gec.models.verifier import TransformerVerifier
 
     chosen = _device(device)
-    precision = precision or ("bf16" if chosen.type == "cuda" else "fp32")
-    if precision not in _DTYPES:
-        raise ConfigError(f"unknown precision {precision!r}, expected one of {', '.join(_DTYPES)}")
+    folder = bundle.find(name_or_path)
+    precision = _precision(precision or bundle.precision_for(folder, chosen), chosen)
     loaded = bundle.load(name_or_path, device=chosen, dtype=_DTYPES[precision])
     parameters = sum(p.numel() for p in loaded.network.parameters())
     return Corrector(
-        TransformerVerifier(loaded.network),
+        TransformerVerifier(_prepared(loaded.network, precision)),
         loaded.subwords,
         strategy=strategy,
         settings=loaded.settings,
@@ -82,6 +88,55 @@ def load(
     )
 
 
+def load_generator(
+    name_or_path: str,
+    *,
+    device: str | None = None,
+    precision: str | None = None,
+    strategy: str = "greedy",
+    options: Mapping[str, Any] | None = None,
+    split: bool | None = None,
+) -> Generator:
+    """Load a bundle for translation, summarization or simplification.
+
+    Args:
+        name_or_path, device, precision: as for :func:`load`.
+        strategy: a name of gec.decoding.options.OPTIONS.
+        options: the strategy's, by their names with underscores.
+        split: cut texts into sentences; None does what the bundle was trained for.
+
+    Raises:
+        ModelError: no such bundle, it is broken, or lacks what the strategy needs.
+        ConfigError: an unknown strategy, precision or device, an option of another strategy.
+    """
+    from gec.decoding.options import complete
+    from gec.decoding.strategies import make_decoder
+    from gec.generate import Generator
+    from gec.models import generation
+
+    values = complete(strategy, options or {})  # before the weights are read
+    chosen = _device(device)
+    precision = _precision(precision or ("bf16" if chosen.type == "cuda" else "fp32"), chosen)
+    if precision == "int8":
+        raise ConfigError("int8 is for correction bundles: take fp32")
+    bundle = generation.load(name_or_path, device=chosen, dtype=_DTYPES[precision])
+    decoder = make_decoder(bundle.parts(), strategy, values)
+    longest = bundle.config.get("longest", decoder.model.max_positions - 1)
+    return Generator(
+        decoder,
+        bundle.vocabulary,
+        longest=min(longest, decoder.model.max_positions - 1),
+        split=bundle.config.get("split", True) if split is None else split,
+        about={
+            "bundle": bundle.name,
+            "parameters": sum(p.numel() for p in bundle.network.parameters()),
+            "device": str(chosen),
+            "precision": precision,
+            "strategy": strategy,
+        },
+    )
+
+
 def in_training(network: Transformer, packed: str) -> Corrector:
     """Return a Corrector around a network that is being trained, with its data's speller."""
     from gec.models.verifier import TransformerVerifier
@@ -92,6 +147,23 @@ def in_training(network: Transformer, packed: str) -> Corrector:
     return Corrector(
         TransformerVerifier(network), Subwords.load(folder), speller=Speller.load(folder)
     )
+
+
+def _precision(name: str, device: torch.device) -> str:
+    if name not in _DTYPES:
+        raise ConfigError(f"unknown precision {name!r}, expected one of {', '.join(_DTYPES)}")
+    if name == "int8" and device.type != "cpu":
+        raise ConfigError(f"int8 runs on a CPU only, not on {device}: take bf16 or fp32")
+    return name
+
+
+def _prepared(network: Transformer, precision: str) -> Transformer:
+    """Return the network ready for inference in a precision."""
+    from gec.models.quantization import quantize, reuse_memory
+
+    if network.device.type == "cpu":
+        reuse_memory()
+    return quantize(network) if precision == "int8" else network
 
 
 def _device(name: str | None) -> torch.device:

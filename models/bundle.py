@@ -1,10 +1,11 @@
 """Bundles: a folder with ``config.json``, ``model.safetensors``, ``tokenizer.json`` and the card.
 
 ``inflections.tsv``, the speller's ``words.tsv.gz`` and ``misspellings.tsv.gz``, and the language
-model ``ngrams.bin`` are optional.
+model ``ngrams.bin`` are optional. A converted bundle names its foreign tokenizer in ``config.json``
+(:mod:`gec.models.foreign`).
 
-Loading one executes nothing: JSON and safetensors only. Weights are stored in float16 and
-computed in the precision asked for.
+Loading one executes nothing: JSON and safetensors only. Weights are stored in float16 or int8 and
+computed in the precision asked for; ``precision`` in ``config.json`` is the one for a CPU.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import torch
 from safetensors import SafetensorError
@@ -24,6 +25,8 @@ from safetensors.torch import load_file, save_file
 from gec.confidence import Calibration
 from gec.corrector import BALANCED, Setting
 from gec.errors import ConfigError, DataError, ModelError
+from gec.models.foreign import ForeignSubwords
+from gec.models.quantization import compress, expand
 from gec.models.transformer import Transformer, TransformerConfig
 from gec.text.ngrams import NGrams
 from gec.text.spelling import Speller
@@ -86,19 +89,7 @@ def load(
         ModelError: it does not exist, is incomplete, broken or of another format version.
     """
     folder = find(name_or_path)
-    try:
-        config = json.loads((folder / "config.json").read_text(encoding="utf-8"))
-    except (OSError, ValueError) as error:
-        raise ModelError(f"cannot read {folder / 'config.json'}: {error}") from error
-    version = config.get("format") if isinstance(config, dict) else None
-    if version != FORMAT:
-        raise ModelError(
-            f"{folder} has bundle format {version!r}, this version reads {FORMAT}: "
-            "install a matching gec or convert the bundle"
-        )
-    network_config = config.get("network")
-    if not isinstance(network_config, dict):
-        raise ModelError(f"{folder / 'config.json'} has no network settings")
+    config = read_config(folder)
     try:
         settings = _settings(config.get("settings", {}))
     except (AttributeError, TypeError, ConfigError) as error:
@@ -107,23 +98,12 @@ def load(
         calibration = Calibration(**config.get("confidence", {}))
     except (AttributeError, TypeError, ConfigError) as error:
         raise ModelError(f"{folder / 'config.json'}, confidence: {error}") from error
-    subwords = Subwords.load(folder)
-    weights = folder / "model.safetensors"
+    foreign = config.get("tokenizer")
+    subwords = ForeignSubwords.of(folder, foreign) if foreign else Subwords.load(folder)
     with torch.device("meta"):
-        network = Transformer(TransformerConfig.from_dict(network_config))
-    if len(subwords) != network.config.vocab_size:
-        raise ModelError(
-            f"{folder}: tokenizer.json has {len(subwords)} entries, "
-            f"config.json says {network.config.vocab_size}"
-        )
-    try:
-        state = {name: t.to(dtype) for name, t in load_file(weights).items()}
-        if network.config.tie_embeddings and "embedding.weight" in state:
-            state["output.weight"] = state["embedding.weight"]
-        network.load_state_dict(state, strict=True, assign=True)
-    except (OSError, SafetensorError, RuntimeError) as error:
-        raise ModelError(f"cannot load {weights}: {_reason(error)}") from error
-    network.restore_buffers()
+        network = Transformer(TransformerConfig.from_dict(config["network"]))
+    check_vocabulary(folder, len(subwords), network, exactly=not foreign)
+    read_weights(network, folder / "model.safetensors", dtype)
     return Bundle(
         folder.name,
         config,
@@ -136,6 +116,65 @@ def load(
     )
 
 
+def read_config(folder: Path) -> dict[str, Any]:
+    """Return a bundle's ``config.json``; one that cannot be used raises ModelError."""
+    try:
+        config = json.loads((folder / "config.json").read_text(encoding="utf-8"))
+    except (OSError, ValueError) as error:
+        raise ModelError(f"cannot read {folder / 'config.json'}: {error}") from error
+    version = config.get("format") if isinstance(config, dict) else None
+    if version != FORMAT:
+        raise ModelError(
+            f"{folder} has bundle format {version!r}, this version reads {FORMAT}: "
+            "install a matching gec or convert the bundle"
+        )
+    if not isinstance(config.get("network"), dict):
+        raise ModelError(f"{folder / 'config.json'} has no network settings")
+    return cast(dict[str, Any], config)
+
+
+def precision_for(folder: Path, device: torch.device) -> str:
+    """Return the precision a bundle is to be run in where none is asked for."""
+    if device.type == "cuda":
+        return "bf16"
+    return str(read_config(folder).get("precision", "fp32"))
+
+
+def check_vocabulary(
+    folder: Path, entries: int, network: Transformer, *, exactly: bool = True
+) -> None:
+    """Raise ModelError where the tokenizer's size is not the network's.
+
+    Not ``exactly``: foreign networks may have more ids than tokens, to make a round number.
+    """
+    size = network.config.vocab_size
+    if entries > size or (exactly and entries < size):
+        raise ModelError(f"{folder}: tokenizer.json has {entries} entries, config.json says {size}")
+
+
+def read_weights(network: Transformer, path: Path, dtype: torch.dtype) -> None:
+    """Load weights into a network made on the meta device; failure raises ModelError."""
+    try:
+        state = {name: t.to(dtype) for name, t in expand(load_file(path)).items()}
+        if network.config.tie_embeddings and "embedding.weight" in state:
+            state["output.weight"] = state["embedding.weight"]
+        network.load_state_dict(state, strict=True, assign=True)
+    except (OSError, SafetensorError, RuntimeError, KeyError) as error:
+        raise ModelError(f"cannot load {path}: {_reason(error)}") from error
+    network.restore_buffers()
+
+
+def write_weights(network: Transformer, path: Path, dtype: torch.dtype) -> None:
+    """Write a network's weights; tied ones once, and with int8 those of linear layers only."""
+    if dtype == torch.int8:
+        save_file(compress(network), path)
+        return
+    state = network.state_dict()
+    if network.config.tie_embeddings:
+        del state["output.weight"]
+    save_file({name: t.to(dtype).contiguous() for name, t in state.items()}, path)
+
+
 def save(bundle: Bundle, folder: Path, *, dtype: torch.dtype = torch.float16) -> None:
     """Write a bundle; ``config.json`` last, so that a broken write is not taken for a bundle."""
     folder.mkdir(parents=True, exist_ok=True)
@@ -144,13 +183,13 @@ def save(bundle: Bundle, folder: Path, *, dtype: torch.dtype = torch.float16) ->
         bundle.speller.save(folder)
     if bundle.ngrams:
         bundle.ngrams.save(folder)
-    state = bundle.network.state_dict()
-    if bundle.network.config.tie_embeddings:
-        del state["output.weight"]
-    save_file(
-        {name: t.to(dtype).contiguous() for name, t in state.items()}, folder / "model.safetensors"
-    )
-    text = json.dumps(bundle.config | {"format": FORMAT}, indent=2, sort_keys=True)
+    write_weights(bundle.network, folder / "model.safetensors", dtype)
+    precision = {"precision": "int8"} if dtype == torch.int8 else {}
+    write_config(bundle.config | precision, folder)
+
+
+def write_config(config: Mapping[str, Any], folder: Path) -> None:
+    text = json.dumps(dict(config) | {"format": FORMAT}, indent=2, sort_keys=True)
     (folder / "config.json").write_text(text + "\n", encoding="utf-8")
 
 
@@ -200,7 +239,8 @@ def export_main(args: argparse.Namespace) -> int:
         "settings": {BALANCED: {"tolerance": args.tolerance}},
     }
     parts = subwords, Speller.load(packed), NGrams.load(packed)
-    save(Bundle(name, config, first.eval(), *parts), Path(args.out))
+    dtype = torch.int8 if args.precision == "int8" else torch.float16
+    save(Bundle(name, config, first.eval(), *parts), Path(args.out), dtype=dtype)
     return 0
 
 

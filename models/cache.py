@@ -1,30 +1,39 @@
 """Keys and values that a decoder keeps between passes, and where a block of tokens stands in them.
 
-Shapes: B rows, S source length, T block length, D model width, H heads.
+Shapes: B rows, S source length, T longest block, N tokens of all blocks, D model width, H heads.
+
+A block comes in one of two layouts. *Padded*: [B, T, ...], shorter rows filled up. *Packed*:
+[N, ...], the rows' tokens one after another and nothing for padding, which is what a pass costs
+when one row drafts a sentence and its neighbours a token each. Only attention looks at rows; it is
+padded for it and packed again (:meth:`Positions.spread`, :meth:`Positions.gather`).
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import torch
 import torch.nn.functional as F
 from torch import Tensor
 
+from gec.decoding.packing import Packing
+
 
 @dataclass(slots=True)
 class Positions:
     """Where a block stands: row r covers positions ``starts[r] .. starts[r] + T - 1``."""
 
-    index: Tensor  # [T] when all rows start at the same place, else [B, T]
+    index: Tensor  # [T] when all rows start at the same place, else [B, T]; [N] when packed
     start: int | None  # the common start, or None
     end: int  # one past the last position any row writes
     mask: Tensor | None  # [B or 1, 1, T, end], True where a key may be seen; None: see `causal`
     causal: bool
+    packed: Packing | None = None
 
     @classmethod
-    def of(cls, starts: list[int], block: int, device: torch.device) -> Positions:
-        """Lay out a block of ``block`` tokens after ``starts[r]`` cached ones in each row r."""
+    def of(cls, starts: Sequence[int], block: int, device: torch.device) -> Positions:
+        """Lay out a padded block of ``block`` tokens after ``starts[r]`` cached ones in row r."""
         end = max(starts) + block
         if len(set(starts)) == 1:
             start = starts[0]
@@ -37,31 +46,58 @@ class Positions:
         mask = torch.arange(end, device=device) <= index[:, :, None]
         return cls(index, None, end, mask[:, None], False)
 
+    @classmethod
+    def pack(cls, starts: Sequence[int], lengths: Sequence[int], device: torch.device) -> Positions:
+        """Lay out a packed block of ``lengths[r]`` tokens after ``starts[r]`` ones in row r."""
+        longest = max(lengths)
+        first = torch.tensor(starts, device=device)
+        packing = Packing.of(lengths, device)
+        index = first[packing.rows] + packing.columns
+        end = max(start + length for start, length in zip(starts, lengths, strict=True))
+        places = first[:, None] + torch.arange(longest, device=device)  # [B, T]
+        mask = torch.arange(end, device=device) <= places[:, :, None]
+        return cls(index, None, end, mask[:, None], False, packing)
+
+    def spread(self, x: Tensor) -> Tensor:
+        """Return [B, T, ...] of a block in its layout; padding is zero."""
+        return x if self.packed is None else self.packed.spread(x)
+
+    def gather(self, x: Tensor) -> Tensor:
+        """Return [B, T, ...] in the block's layout."""
+        return x if self.packed is None else self.packed.gather(x)
+
 
 class LayerCache:
-    """Keys and values of one decoder layer, [B, H, capacity, D/H], and those of the source.
+    """Keys and values of one decoder layer, [B, capacity, H, D/H], and those of the source.
 
     The cache is truncated by writing over it: what lies beyond a row's length is never read.
     """
 
     def __init__(self, source_keys: Tensor, source_values: Tensor) -> None:
-        self.source_keys = source_keys  # [B, H, S, D/H]
+        self.source_keys = source_keys  # [B, S, H, D/H]
         self.source_values = source_values
-        b, h, _, d = source_keys.shape
-        self.keys = source_keys.new_zeros(b, h, 0, d)
+        b, _, h, d = source_keys.shape
+        self.keys = source_keys.new_zeros(b, 0, h, d)
         self.values = self.keys
 
     def write(self, k: Tensor, v: Tensor, positions: Positions) -> tuple[Tensor, Tensor]:
-        """Store a block's keys and values [B, H, T, D/H]; return all of them up to its end."""
+        """Store a block's keys and values [B, T, H, D/H] (or packed [N, H, D/H]).
+
+        Returns all keys and values up to the block's end, [B, end, H, D/H].
+        """
         self._reserve(positions.end)
         if positions.start is not None:
-            self.keys[:, :, positions.start : positions.end] = k
-            self.values[:, :, positions.start : positions.end] = v
+            self.keys[:, positions.start : positions.end] = k
+            self.values[:, positions.start : positions.end] = v
         else:
-            index = positions.index[:, None, :, None].expand_as(k)
-            self.keys.scatter_(2, index, k)
-            self.values.scatter_(2, index, v)
-        return self.keys[:, :, : positions.end], self.values[:, :, : positions.end]
+            b, capacity = self.keys.shape[:2]
+            packed = positions.packed
+            rows = packed.rows if packed else torch.arange(b, device=k.device)[:, None]
+            places = (rows * capacity + positions.index).flatten()
+            shape = -1, *self.keys.shape[2:]
+            self.keys.view(shape).index_copy_(0, places, k.reshape(shape))
+            self.values.view(shape).index_copy_(0, places, v.reshape(shape))
+        return self.keys[:, : positions.end], self.values[:, : positions.end]
 
     def select(self, rows: Tensor) -> None:
         """Keep (and reorder or repeat) the given rows."""
@@ -75,15 +111,15 @@ class LayerCache:
         self.source_values = _stack(self.source_values, other.source_values)
 
     def _reserve(self, length: int) -> None:
-        b, h, capacity, d = self.keys.shape
+        b, capacity, h, d = self.keys.shape
         if length > capacity:
-            grow = (b, h, max(32, 2 * capacity, length + 8) - capacity, d)
-            self.keys = torch.cat([self.keys, self.keys.new_zeros(grow)], 2)
-            self.values = torch.cat([self.values, self.values.new_zeros(grow)], 2)
+            grow = (b, max(32, 2 * capacity, length + 8) - capacity, h, d)
+            self.keys = torch.cat([self.keys, self.keys.new_zeros(grow)], 1)
+            self.values = torch.cat([self.values, self.values.new_zeros(grow)], 1)
 
 
 def _stack(first: Tensor, second: Tensor) -> Tensor:
-    """Return the rows of both [B, H, L, D/H], padded to the longer length."""
-    length = max(first.shape[2], second.shape[2])
-    padded = [F.pad(x, (0, 0, 0, length - x.shape[2])) for x in (first, second)]
+    """Return the rows of both [B, L, H, D/H], padded to the longer length."""
+    length = max(first.shape[1], second.shape[1])
+    padded = [F.pad(x, (0, 0, 0, 0, 0, length - x.shape[1])) for x in (first, second)]
     return torch.cat(padded)

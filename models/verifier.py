@@ -44,7 +44,18 @@ class TransformerVerifier:
         self, memory: Memory, tokens: Sequence[Sequence[int]], starts: Sequence[int]
     ) -> Tensor:
         block = self._pad(tokens)
-        positions = Positions.of(list(starts), block.shape[1], block.device)
+        positions = Positions.of(starts, block.shape[1], block.device)
+        return self._logits(memory, block, positions)
+
+    def verify_packed(
+        self, memory: Memory, tokens: Sequence[Sequence[int]], starts: Sequence[int]
+    ) -> Tensor:
+        device = self.network.device
+        block = torch.tensor([token for row in tokens for token in row], device=device)
+        positions = Positions.pack(starts, [len(row) for row in tokens], device)
+        return self._logits(memory, block, positions)
+
+    def _logits(self, memory: Memory, block: Tensor, positions: Positions) -> Tensor:
         hidden = self.network.decode_block(block, memory.caches, positions, memory.source_mask)
         return self.network.output(hidden)
 
@@ -60,7 +71,7 @@ class TransformerVerifier:
         for cache, more in zip(memory.caches, other.caches, strict=True):
             cache.join(more)
         lengths = memory.lengths + other.lengths
-        width = memory.caches[0].source_keys.shape[2]
+        width = memory.caches[0].source_keys.shape[1]
         return Memory(memory.caches, lengths, self._mask(lengths, width))
 
     def _mask(self, lengths: Sequence[int], width: int) -> Tensor | None:

@@ -25,7 +25,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> str:
     return str(path)
 
 
-@pytest.mark.parametrize("precision", ["fp32", "bf16", "fp16"])
+@pytest.mark.parametrize("precision", ["int8", "fp32", "bf16", "fp16"])
 def test_every_precision_decodes(folder: str, precision: str) -> None:
     corrector = gec.load(folder, device="cpu", precision=precision)
     found = corrector.correct("She goes. It is a long one, this second sentence; is it not?")
@@ -34,7 +34,16 @@ def test_every_precision_decodes(folder: str, precision: str) -> None:
     assert info["precision"] == precision
     assert info["device"] == "cpu"
     assert info["bundle"] == "tiny"
-    assert info["parameters"] == sum(p.numel() for p in corrector.model.network.parameters())  # type: ignore[attr-defined]
+    network = bundle.load(folder).network
+    assert info["parameters"] == sum(p.numel() for p in network.parameters())
+
+
+def test_a_bundle_stored_in_int8_is_run_in_int8(folder: str, tmp_path: Path) -> None:
+    bundle.save(bundle.load(folder), tmp_path / "int8", dtype=torch.int8)
+    assert gec.load(folder, device="cpu").info()["precision"] == "fp32"
+    stored = str(tmp_path / "int8")
+    assert gec.load(stored, device="cpu").info()["precision"] == "int8"
+    assert gec.load(stored, device="cpu", precision="fp32").info()["precision"] == "fp32"
 
 
 def test_decoding_is_lossless(folder: str) -> None:
@@ -67,7 +76,7 @@ def test_no_such_device(folder: str, device: str) -> None:
 
 
 def test_no_such_precision(folder: str) -> None:
-    with pytest.raises(ConfigError, match="unknown precision 'int3', expected one of fp32"):
+    with pytest.raises(ConfigError, match="unknown precision 'int3', expected one of int8, fp32"):
         gec.load(folder, precision="int3")
 
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Protocol
 import torch
 from torch import Tensor
 
+from gec.decoding.packing import Packing
 from gec.errors import ConfigError
 
 if TYPE_CHECKING:
@@ -20,14 +21,29 @@ class Scores:
     """What one verification pass gave.
 
     Attributes:
-        logits: [B, T, V]; position i of a row scores the token that follows its i-th block token.
+        raw: the logits as the model gave them, [B, T, V], or packed [N, V].
         drafts: [B, T] the drafted token at that place, -1 beyond the draft; on the same device.
         drafted: the same drafts as lists.
+        packing: how packed logits lie in [B, T]; None where they are padded.
     """
 
-    logits: Tensor
+    raw: Tensor
     drafts: Tensor
     drafted: Sequence[Sequence[int]]
+    packing: Packing | None = None
+
+    @property
+    def logits(self) -> Tensor:
+        """[B, T, V]; position i of a row scores the token that follows its i-th block token."""
+        return self.spread(self.raw)
+
+    def spread(self, x: Tensor) -> Tensor:
+        """Return [B, T, ...] of what was computed from ``raw``; zero in padding."""
+        return x if self.packing is None else self.packing.spread(x)
+
+    def gather(self, x: Tensor) -> Tensor:
+        """Return [B, T, ...] in the layout of ``raw``."""
+        return x if self.packing is None else self.packing.gather(x)
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,7 +77,7 @@ class Exact:
     logprobs: bool = False
 
     def __call__(self, state: State, scores: Scores) -> list[Kept]:
-        best = scores.logits.argmax(-1)
+        best = scores.spread(scores.raw.argmax(-1))
         return _keep(state, scores, best == scores.drafts, best, self.logprobs)
 
 
@@ -81,13 +97,137 @@ class Conservative:
             raise ConfigError(f"tolerance must be a number of nats >= 0, not {self.tolerance}")
 
     def __call__(self, state: State, scores: Scores) -> list[Kept]:
-        top, best = scores.logits.max(-1)
-        stands = best == scores.drafts
+        top, best = scores.raw.max(-1)
+        drafts = scores.gather(scores.drafts)
+        stands = best == drafts
         if self.tolerance:
-            drafts = scores.drafts.clamp_min(0)[..., None]
-            behind = top.float() - scores.logits.gather(-1, drafts)[..., 0].float()
-            stands |= (behind <= self.tolerance) & (scores.drafts >= 0)
-        return _keep(state, scores, stands, best, self.logprobs)
+            drafted = scores.raw.gather(-1, drafts.clamp_min(0)[..., None])[..., 0]
+            stands |= (top.float() - drafted.float() <= self.tolerance) & (drafts >= 0)
+        return _keep(state, scores, scores.spread(stands), scores.spread(best), self.logprobs)
+
+
+@dataclass(frozen=True, slots=True)
+class TopBeta:
+    """A drafted token stands among the verifier's best ``beta``, at most ``tau`` nats behind.
+
+    GAD++ (Ge et al. 2022, section 4.3), SpecDec++ (Xia et al. 2022, section 3.3), with the
+    verifier's log-probability of the drafted token, as in the implementation they released.
+    ``beta=1`` is :class:`Exact` but for ties, and so is ``tau=0``.
+    """
+
+    beta: int
+    tau: float
+
+    def __post_init__(self) -> None:
+        check_beta_tau(self.beta, self.tau)
+
+    def __call__(self, state: State, scores: Scores) -> list[Kept]:
+        top, best = scores.logits.max(-1)
+        drafted = _of_drafts(scores)
+        near = top.float() - drafted.float() <= self.tau
+        stands = near & _among_best(scores, drafted, self.beta)
+        return _keep(state, scores, stands | (best == scores.drafts), best, False)
+
+
+@dataclass(frozen=True, slots=True)
+class PaperTopBeta:
+    """Equations (6) and (7) of Xia et al. 2022 as they are printed, with the drafter's certainty.
+
+    A drafted token stands when the *drafter's* log-probability of it is at least the verifier's of
+    its ``beta``-th best token, and at most ``tau`` below the verifier's of its best. The verifier's
+    opinion of the drafted token itself does not enter: a sure drafter is believed, and of an unsure
+    one even the verifier's first choice is refused (and then decided by the verifier, which costs a
+    pass). Needs a drafter whose memory has ``logprobs``, per row those of its last draft.
+    """
+
+    beta: int
+    tau: float
+
+    def __post_init__(self) -> None:
+        check_beta_tau(self.beta, self.tau)
+
+    def __call__(self, state: State, scores: Scores) -> list[Kept]:
+        logprobs = scores.logits.float().log_softmax(-1)
+        beta = min(self.beta, logprobs.shape[-1])
+        highest = logprobs.topk(beta, dim=-1).values  # [B, T, beta]
+        drafted = torch.full_like(highest[..., 0], -torch.inf)
+        for row, draft in enumerate(scores.drafted):
+            sure = state.draft_memory.logprobs[row][: len(draft)]
+            drafted[row, : len(sure)] = torch.tensor(sure, device=drafted.device)
+        stands = (drafted >= highest[..., -1]) & (highest[..., 0] - drafted <= self.tau)
+        best = scores.logits.argmax(-1)
+        return _keep(state, scores, stands & (scores.drafts >= 0), best, False)
+
+
+@dataclass(frozen=True, slots=True)
+class TopK:
+    """A drafted token stands among the verifier's best ``k`` (Stern et al. 2018, section 5.1)."""
+
+    k: int
+
+    def __post_init__(self) -> None:
+        if self.k < 1:
+            raise ConfigError(f"the best k: k must be at least 1, not {self.k}")
+
+    def __call__(self, state: State, scores: Scores) -> list[Kept]:
+        best = scores.logits.argmax(-1)
+        stands = _among_best(scores, _of_drafts(scores), self.k)
+        return _keep(state, scores, stands | (best == scores.drafts), best, False)
+
+
+@dataclass(frozen=True, slots=True)
+class Distance:
+    """A drafted token stands when its id is at most ``epsilon`` from the verifier's choice.
+
+    Stern et al. 2018, section 5.2: for ids with an order, such as the intensities of an image.
+    """
+
+    epsilon: int
+
+    def __post_init__(self) -> None:
+        if self.epsilon < 0:
+            raise ConfigError(f"a distance must be at least 0, not {self.epsilon}")
+
+    def __call__(self, state: State, scores: Scores) -> list[Kept]:
+        best = scores.logits.argmax(-1)
+        near = (best - scores.drafts).abs() <= self.epsilon
+        # EOS is no intensity: it neither stands in for a token nor is replaced by one
+        special = (best == state.eos_id) | (scores.drafts == state.eos_id)
+        stands = torch.where(special, best == scores.drafts, near & (scores.drafts >= 0))
+        return _keep(state, scores, stands, best, False)
+
+
+@dataclass(frozen=True, slots=True)
+class AcceptAll:
+    """Every draft stands unseen: the drafter decodes alone. Where it has none, the model's choice.
+
+    The loop leaves the verifier the last place of an output, so at the length limit there is none.
+    """
+
+    def __call__(self, state: State, scores: Scores) -> list[Kept]:
+        first = scores.logits[:, 0].argmax(-1).tolist()
+        return [
+            Kept(row, list(draft) or [first[row]], len(draft), len(draft))
+            for row, draft in enumerate(scores.drafted)
+        ]
+
+
+def check_beta_tau(beta: int, tau: float) -> None:
+    """Refuse what GAD++ has no meaning for."""
+    if beta < 1 or not tau >= 0:
+        raise ConfigError(f"beta must be at least 1 and tau at least 0, not {beta} and {tau}")
+
+
+def _of_drafts(scores: Scores) -> Tensor:
+    """Return the logits [B, T] of the drafted tokens, -inf beyond a draft."""
+    picked = scores.logits.gather(-1, scores.drafts.clamp_min(0)[..., None])[..., 0]
+    return picked.masked_fill(scores.drafts < 0, -torch.inf)
+
+
+def _among_best(scores: Scores, drafted: Tensor, count: int) -> Tensor:
+    """Mark [B, T] drafted tokens that fewer than ``count`` are better than; ties do not count."""
+    better = (scores.logits > drafted[..., None]).sum(-1)
+    return (better < count) & (scores.drafts >= 0)
 
 
 def _keep(state: State, scores: Scores, stands: Tensor, best: Tensor, logprobs: bool) -> list[Kept]:
@@ -100,8 +240,9 @@ def _keep(state: State, scores: Scores, stands: Tensor, best: Tensor, logprobs: 
     if logprobs:
         place = torch.arange(last + 1, device=best.device)
         chosen = torch.where(place < accepted, scores.drafts, best)
-        picked = scores.logits.gather(-1, chosen.clamp_min(0)[..., None])[..., 0].float()
-        columns.append(picked - scores.logits.float().logsumexp(-1))
+        chosen = scores.gather(chosen.clamp_min(0))[..., None]
+        picked = scores.raw.gather(-1, chosen)[..., 0].float()
+        columns.append(scores.spread(picked - scores.raw.float().logsumexp(-1)))
         # ids and counts below 2**24 are exact in float32, so one tensor carries all
         columns = [column.float() for column in columns]
     kept = []

@@ -16,16 +16,19 @@ that one heavily edited sentence does not hold up the rest of its batch.
 
 from __future__ import annotations
 
-from collections import deque
+import random
+from collections import Counter, deque
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 import torch
+from torch import Tensor
 
 from gec.decoding.acceptance import Acceptance, Exact, Kept, Scores
 from gec.decoding.drafters import Drafter, NoDraft
-from gec.decoding.model import Model
+from gec.decoding.model import Model, PackedModel
+from gec.decoding.packing import Packing
 from gec.decoding.trace import Pass
 from gec.errors import ConfigError, InputError
 
@@ -51,7 +54,11 @@ class Hypothesis:
 
 @dataclass(slots=True)
 class Row:
-    """One output in the making. ``tokens`` has no BOS; ``limit`` counts tokens with EOS."""
+    """One output in the making. ``tokens`` has no BOS; ``limit`` counts tokens with EOS.
+
+    ``stream`` holds the sentence's own random numbers: all that drafter and acceptance draw for it
+    comes from there, so that its neighbours in a batch change nothing.
+    """
 
     sentence: int
     source: Sequence[int]
@@ -60,6 +67,7 @@ class Row:
     logprobs: list[float] = field(default_factory=list)
     score: float = 0.0
     steps: tuple[Pass, ...] = ()
+    stream: random.Random = field(default_factory=lambda: random.Random(0))
 
     def extended(self, kept: Kept, eos_id: int) -> tuple[Row, Hypothesis | None]:
         """Return the row after ``kept``, and its hypothesis where that ends it."""
@@ -69,7 +77,7 @@ class Row:
         step = Pass(kept.drafted, min(kept.accepted, len(new)), len(new))
         row = Row(
             self.sentence, self.source, self.limit, tokens, logprobs, kept.score,
-            (*self.steps, step),
+            (*self.steps, step), self.stream,
         )  # fmt: skip
         ended = tokens[-1] == eos_id
         if not ended and len(tokens) < self.limit:
@@ -86,6 +94,8 @@ class State:
         memory: the model's memory of the rows; None before the first :meth:`admit`.
         draft_memory: the drafter's.
         finished: per sentence its finished hypotheses.
+        cached: of BOS and the row's tokens, how many the memory holds; None where it is all of
+            them but the last, as after every :meth:`advance`.
     """
 
     def __init__(self, model: Model, drafter: Drafter, sentences: int) -> None:
@@ -95,6 +105,7 @@ class State:
         self.memory: Any = None
         self.draft_memory: Any = None
         self.finished: list[list[Hypothesis]] = [[] for _ in range(sentences)]
+        self.cached: list[int] | None = None
 
     def admit(self, rows: Sequence[Row]) -> None:
         """Start new rows behind the live ones."""
@@ -113,15 +124,27 @@ class State:
             draft[: row.limit - len(row.tokens) - 1]
             for row, draft in zip(self.rows, drafts, strict=True)
         ]
+        # BOS and all tokens but the last are as many as there are tokens
+        lengths = [len(row.tokens) for row in self.rows]
+        starts = self.cached or lengths
         blocks = []
-        for row, draft in zip(self.rows, drafts, strict=True):
+        for row, draft, start in zip(self.rows, drafts, starts, strict=True):
             fed = draft[:-1] if draft and draft[-1] == self.eos_id else draft
-            blocks.append([row.tokens[-1] if row.tokens else self.bos_id, *fed])
-        # the cache holds BOS and all tokens but the last: as many as there are tokens
-        logits = self.model.verify(self.memory, blocks, [len(row.tokens) for row in self.rows])
-        width = logits.shape[1]
+            last = row.tokens[start - 1 :] if start else [self.bos_id, *row.tokens]
+            blocks.append([*last, *fed])
+        packing = None
+        if starts != lengths:
+            logits = self.model.verify(self.memory, blocks, starts)
+            logits = _after(logits, [n - s for n, s in zip(lengths, starts, strict=True)])
+            self.cached = None
+        elif len(set(map(len, blocks))) > 1 and isinstance(self.model, PackedModel):
+            logits = self.model.verify_packed(self.memory, blocks, starts)
+            packing = Packing.of([len(block) for block in blocks], logits.device)
+        else:
+            logits = self.model.verify(self.memory, blocks, starts)
+        width = logits.shape[1] if packing is None else packing.longest
         padded = [[*draft, *[-1] * (width - len(draft))] for draft in drafts]
-        return Scores(logits, torch.tensor(padded, device=logits.device), drafts)
+        return Scores(logits, torch.tensor(padded, device=logits.device), drafts, packing)
 
     def advance(self, kept: Sequence[Kept]) -> None:
         """Give rows their tokens, retire finished ones, reorder the memories if rows changed."""
@@ -137,6 +160,16 @@ class State:
             self.memory = self.model.select(self.memory, parents)
             self.draft_memory = self.drafter.select(self.draft_memory, parents)
         self.rows = rows
+
+
+def _after(logits: Tensor, counts: Sequence[int]) -> Tensor:
+    """Return [B, T, V] without the first ``counts[r]`` places of each row r."""
+    width = logits.shape[1] - min(counts)
+    index = torch.arange(width, device=logits.device)
+    places = (torch.tensor(counts, device=logits.device)[:, None] + index).clamp_max(
+        logits.shape[1] - 1
+    )
+    return logits.gather(1, places[..., None].expand(-1, -1, logits.shape[2]))
 
 
 @dataclass(frozen=True, slots=True)
@@ -167,11 +200,13 @@ class Decoder:
         acceptance: Acceptance | None = None,
         *,
         limit: LengthLimit | None = None,
+        seed: int = 0,
     ) -> None:
         self.model = model
         self.drafter = drafter or NoDraft()
         self.acceptance = acceptance or Exact()
         self.limit = limit or LengthLimit()
+        self.seed = seed
 
     def decode(
         self, sources: Sequence[Sequence[int]], *, batch_size: int = 32
@@ -196,8 +231,14 @@ class Decoder:
                 raise InputError(
                     f"source {number} has {len(source)} tokens, the model takes {longest}: split it"
                 )
+        streams = _streams(self.seed, sources)
         waiting = [
-            Row(number, sources[number], min(self.limit(sources[number]), self.model.max_positions))
+            Row(
+                number,
+                sources[number],
+                min(self.limit(sources[number]), self.model.max_positions),
+                stream=streams[number],
+            )
             for number in sorted(range(len(sources)), key=lambda i: len(sources[i]))
         ]
         finished = self._decode(waiting, batch_size)
@@ -219,3 +260,16 @@ class Decoder:
             self.drafter.observe(state, kept)
             state.advance(kept)
         return state.finished
+
+
+def _streams(seed: int, sources: Sequence[Sequence[int]]) -> list[random.Random]:
+    """Return one stream of random numbers a source, seeded by itself and by nothing around it.
+
+    Where a source stands among how many others makes no difference; equal ones are told apart.
+    """
+    seen: Counter[tuple[int, ...]] = Counter()
+    streams = []
+    for source in map(tuple, sources):
+        seen[source] += 1
+        streams.append(random.Random(f"{seed} {seen[source]} {source}"))
+    return streams

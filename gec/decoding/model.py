@@ -7,7 +7,7 @@ output, key/value caches) is opaque to the loop and called its *memory*.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, Protocol
+from typing import Any, Protocol, runtime_checkable
 
 from torch import Tensor
 
@@ -45,3 +45,16 @@ class Model(Protocol):
 
     def join(self, memory: Any, other: Any) -> Any:
         """Return one memory: the rows of the first, then those of the second."""
+
+
+@runtime_checkable
+class PackedModel(Model, Protocol):
+    """A model that can score ragged blocks without padding; the loop prefers that way."""
+
+    def verify_packed(
+        self, memory: Any, tokens: Sequence[Sequence[int]], starts: Sequence[int]
+    ) -> Tensor:
+        """Do as :meth:`verify`; return the rows' logits one after another, [N, vocabulary].
+
+        N is the number of tokens of all blocks.
+        """

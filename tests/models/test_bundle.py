@@ -246,7 +246,7 @@ def test_export(subwords: Subwords, tmp_path: Path) -> None:
     torch.save(checkpoint, tmp_path / "last.ckpt")
     args = argparse.Namespace(
         checkpoints=[str(tmp_path / "last.ckpt")], out=str(tmp_path / "out"), data=str(tmp_path),
-        name=None, tolerance=0.25,
+        name=None, tolerance=0.25, precision="fp16",
     )  # fmt: skip
     assert bundle.export_main(args) == 0
     loaded = bundle.load(str(tmp_path / "out"))
@@ -270,8 +270,9 @@ def test_the_mean_of_several(subwords: Subwords, tmp_path: Path) -> None:
     whole = bundle.Bundle("three", config, networks[2], subwords)
     bundle.save(whole, Path(names[2]), dtype=torch.float32)
     args = argparse.Namespace(
-        checkpoints=names, out=str(tmp_path / "out"), data=str(tmp_path), name=None, tolerance=0.0
-    )
+        checkpoints=names, out=str(tmp_path / "out"), data=str(tmp_path), name=None, tolerance=0.0,
+        precision="int8",
+    )  # fmt: skip
     assert bundle.export_main(args) == 0
     found = bundle.load(str(tmp_path / "out")).network.state_dict()
     for key, value in found.items():

@@ -96,11 +96,11 @@ def test_a_block_equals_its_tokens_one_by_one(name: str, offset: int) -> None:
 
 
 def test_the_cache_grows_and_keeps_what_it_holds() -> None:
-    cache = LayerCache(torch.zeros(2, 1, 3, 4), torch.zeros(2, 1, 3, 4))
-    written = torch.empty(2, 1, 0, 4)
+    cache = LayerCache(torch.zeros(2, 3, 1, 4), torch.zeros(2, 3, 1, 4))
+    written = torch.empty(2, 0, 1, 4)
     for start, length in ((0, 5), (5, 1), (6, 40), (46, 100)):
-        new = torch.randn(2, 1, length, 4)
-        written = torch.cat([written, new], 2)
+        new = torch.randn(2, length, 1, 4)
+        written = torch.cat([written, new], 1)
         positions = Positions.of([start, start], length, new.device)
         keys, values = cache.write(new, -new, positions)
         torch.testing.assert_close(keys, written)
@@ -108,13 +108,39 @@ def test_the_cache_grows_and_keeps_what_it_holds() -> None:
 
 
 def test_ragged_writes_touch_their_own_places_only() -> None:
-    cache = LayerCache(torch.zeros(2, 1, 3, 4), torch.zeros(2, 1, 3, 4))
-    first, second = torch.randn(2, 1, 6, 4), torch.randn(2, 1, 2, 4)
+    cache = LayerCache(torch.zeros(2, 3, 1, 4), torch.zeros(2, 3, 1, 4))
+    first, second = torch.randn(2, 6, 1, 4), torch.randn(2, 2, 1, 4)
     cache.write(first, first, Positions.of([0, 0], 6, first.device))
     keys, _ = cache.write(second, second, Positions.of([1, 4], 2, first.device))
-    assert keys.shape[2] == 6
-    torch.testing.assert_close(keys[0], torch.cat([first[0, :, :1], second[0], first[0, :, 3:]], 1))
-    torch.testing.assert_close(keys[1], torch.cat([first[1, :, :4], second[1]], 1))
+    assert keys.shape[1] == 6
+    torch.testing.assert_close(keys[0], torch.cat([first[0, :1], second[0], first[0, 3:]]))
+    torch.testing.assert_close(keys[1], torch.cat([first[1, :4], second[1]]))
+
+
+def test_packed_writes_touch_their_own_places_only() -> None:
+    cache = LayerCache(torch.zeros(2, 3, 1, 4), torch.zeros(2, 3, 1, 4))
+    first, second = torch.randn(2, 6, 1, 4), torch.randn(4, 1, 4)
+    cache.write(first, first, Positions.of([0, 0], 6, first.device))
+    keys, _ = cache.write(second, second, Positions.pack([1, 4], [1, 3], first.device))
+    assert keys.shape[1] == 7
+    torch.testing.assert_close(keys[0, :6], torch.cat([first[0, :1], second[:1], first[0, 2:]]))
+    torch.testing.assert_close(keys[1], torch.cat([first[1, :4], second[1:]]))
+
+
+@pytest.mark.parametrize("positions", ["sinusoidal", "relative"])
+def test_a_packed_pass_scores_as_a_padded_one(positions: str) -> None:
+    """Rows of one token, of many, from the beginning and after cached ones."""
+    verifier = TransformerVerifier(tiny_network(5, positions=positions, decoder_layers=2))
+    sources = [[4, 5, 6], [7, 8, 9, 10, 11], [12]]
+    blocks = ([[1, 4, 5], [1], [1, 12]], [[6], [7, 8, 9, 20, 21], [30, 29]], [[3], [4], [5, 6]])
+    starts = ([0, 0, 0], [3, 1, 1], [2, 6, 0])
+    with torch.inference_mode():
+        padded, packed = verifier.start(sources), verifier.start(sources)
+        for block, start in zip(blocks, starts, strict=True):
+            want = verifier.verify(padded, block, start)
+            found = verifier.verify_packed(packed, block, start)
+            want = torch.cat([row[: len(b)] for row, b in zip(want, block, strict=True)])
+            torch.testing.assert_close(found, want)
 
 
 def test_selected_rows_are_copies() -> None:

@@ -6,6 +6,8 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from torch import Tensor
+
     from gec.decoding.acceptance import Kept
     from gec.decoding.decoder import State
 
@@ -29,6 +31,10 @@ class Drafter:
 
     def observe(self, state: State, kept: Sequence[Kept]) -> None:
         """See what the acceptance rule kept of the last drafts, before the state advances."""
+
+    def distributions(self, memory: Any) -> Tensor | None:
+        """Return [B, T, V], what each token of the last drafts was drawn from; None: not drawn."""
+        return None
 
     def select(self, memory: Any, rows: Sequence[int]) -> Any:
         """Return the memory with only these rows, in this order; a row may repeat."""

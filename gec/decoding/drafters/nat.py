@@ -1,0 +1,143 @@
+"""Drafting whole blocks with a non-autoregressive network.
+
+Ge et al. 2022, *Lossless Acceleration for Seq2seq Generation with Aggressive Decoding*, section
+4 (generalized aggressive decoding, GAD); Xia et al. 2022, *Speculative Decoding* (SpecDec).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Protocol
+
+import torch
+from torch import Tensor
+
+from gec.decoding.drafters import Drafter
+from gec.errors import ConfigError, ModelError
+
+if TYPE_CHECKING:
+    from gec.decoding.decoder import State
+    from gec.decoding.model import Model
+
+
+class BlockModel(Protocol):
+    """A network that predicts the next k tokens of every row at once.
+
+    Attributes:
+        bos_id, eos_id, vocab_size: must be the verifier's.
+        max_positions: the most tokens a source or an output may have, BOS or EOS included.
+        block: the largest k it was trained for.
+    """
+
+    bos_id: int
+    eos_id: int
+    vocab_size: int
+    max_positions: int
+    block: int
+
+    def start(self, sources: Sequence[Sequence[int]]) -> Any:
+        """Encode the sources (ids without BOS and EOS), a row each."""
+
+    def draft(self, memory: Any, outputs: Sequence[Sequence[int]], k: int) -> tuple[Tensor, Tensor]:
+        """Return the likeliest tokens [B, k] after the rows' outputs, and their log-probabilities.
+
+        Outputs have no BOS; each call's begin with those of the row's last call.
+        """
+
+    def select(self, memory: Any, rows: Sequence[int]) -> Any:
+        """Return the memory with only these rows, in this order; a row may repeat."""
+
+    def join(self, memory: Any, other: Any) -> Any:
+        """Return one memory: the rows of the first, then those of the second."""
+
+
+@dataclass(slots=True)
+class BlockMemory:
+    """The network's memory, and per row the log-probabilities (nats) of its last draft."""
+
+    network: Any
+    logprobs: list[list[float]]
+
+
+class NatDrafter(Drafter):
+    """Drafts k tokens a pass, up to the first EOS among them.
+
+    Raises:
+        ConfigError: k is larger than the positions or the training allow.
+        ModelError: the drafter does not fit the verifier.
+    """
+
+    def __init__(
+        self, blocks: BlockModel, k: int | None = None, *, verifier: Model | None = None
+    ) -> None:
+        self.blocks, self.k = blocks, blocks.block if k is None else k
+        if not 1 <= self.k <= min(blocks.block, blocks.max_positions - 1):
+            raise ConfigError(
+                f"k must be from 1 to {min(blocks.block, blocks.max_positions - 1)}, for which "
+                f"the drafter has been trained and has positions, not {k}"
+            )
+        if verifier is not None:
+            _check_fit(blocks, verifier)
+
+    def start(self, sources: Sequence[Sequence[int]]) -> BlockMemory:
+        return BlockMemory(self.blocks.start(sources), [[] for _ in sources])
+
+    def propose(self, state: State) -> list[list[int]]:
+        memory: BlockMemory = state.draft_memory
+        tokens, logprobs = self.blocks.draft(
+            memory.network, [row.tokens for row in state.rows], self.k
+        )
+        # ids below 2**24 are exact in float32, so one transfer carries both
+        found = torch.stack([tokens.float(), logprobs.float()]).tolist()
+        drafts = [_up_to([int(token) for token in row], state.eos_id) for row in found[0]]
+        memory.logprobs = [row[: len(draft)] for row, draft in zip(found[1], drafts, strict=True)]
+        return drafts
+
+    def select(self, memory: BlockMemory, rows: Sequence[int]) -> BlockMemory:
+        network = self.blocks.select(memory.network, rows)
+        return BlockMemory(network, [memory.logprobs[row] for row in rows])
+
+    def join(self, memory: BlockMemory, other: BlockMemory) -> BlockMemory:
+        network = self.blocks.join(memory.network, other.network)
+        return BlockMemory(network, memory.logprobs + other.logprobs)
+
+
+class Unverified:
+    """A model that scores nothing: with it and ``AcceptAll`` the drafter decodes alone."""
+
+    def __init__(self, blocks: BlockModel) -> None:
+        self.bos_id, self.eos_id = blocks.bos_id, blocks.eos_id
+        self.max_positions = blocks.max_positions
+
+    def start(self, sources: Sequence[Sequence[int]]) -> None:
+        return None
+
+    def verify(
+        self, memory: None, tokens: Sequence[Sequence[int]], starts: Sequence[int]
+    ) -> Tensor:
+        return torch.zeros(len(tokens), max(map(len, tokens)), 1)
+
+    def select(self, memory: None, rows: Sequence[int]) -> None:
+        return None
+
+    def join(self, memory: None, other: None) -> None:
+        return None
+
+
+def _up_to(tokens: list[int], last: int) -> list[int]:
+    """Return the tokens up to the first ``last``, or all of them."""
+    return tokens[: tokens.index(last) + 1] if last in tokens else tokens
+
+
+def _check_fit(blocks: BlockModel, verifier: Model) -> None:
+    """Refuse a drafter whose ids mean other tokens, or that has too few positions."""
+    for name, kind in (("bos_id", "BOS"), ("eos_id", "EOS"), ("vocab_size", "vocabulary size")):
+        mine, theirs = getattr(blocks, name), getattr(verifier, name, None)
+        if theirs is not None and mine != theirs:
+            raise ModelError(f"the drafter's {kind} is {mine}, the verifier's {theirs}")
+    if blocks.max_positions < verifier.max_positions:
+        raise ModelError(
+            f"the drafter has {blocks.max_positions} positions, "
+            f"the verifier {verifier.max_positions}: it needs as many"
+        )

@@ -1,0 +1,151 @@
+"""The strategies of ``gec generate`` by name, and the options that each takes.
+
+Apart from gec.decoding.strategies, which makes decoders of them, so that --help needs no torch.
+"""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from gec.arguments import natural, not_negative, number, positive
+from gec.errors import ConfigError
+
+
+@dataclass(frozen=True, slots=True)
+class Option:
+    """A value a strategy takes: ``--NAME`` of gec generate, ``NAME=VALUE`` in a specification.
+
+    Attributes:
+        kind: reads and checks it; raises argparse.ArgumentTypeError, as argparse expects.
+        default: where none is given; None where the strategy chooses.
+    """
+
+    name: str
+    kind: Callable[[str], Any]
+    default: Any
+    help: str
+
+    @property
+    def key(self) -> str:
+        return self.name.replace("-", "_")
+
+
+def switch(text: str) -> bool:
+    """Read ``yes`` or ``no``."""
+    if text not in ("yes", "no"):
+        raise argparse.ArgumentTypeError(f"yes or no, not {text!r}")
+    return text == "yes"
+
+
+_K = Option("k", positive, None, "tokens drafted at once (default: as many as were trained)")
+
+OPTIONS: dict[str, tuple[Option, ...]] = {
+    "greedy": (),
+    "beam": (
+        Option("beam-size", positive, 5, "hypotheses kept"),
+        Option("length-penalty", number, 1.0, "exponent of the length: more, longer outputs"),
+    ),
+    "iad": (Option("tolerance", not_negative, 0.0, "nats a copied token may be behind the best"),),
+    "gad": (_K,),
+    "gad++": (
+        _K,
+        Option("beta", positive, 3, "a drafted token must be among the verifier's best BETA"),
+        Option("tau", not_negative, 1.0, "and at most TAU nats behind its best"),
+        Option("literal", switch, False, "yes: the drafter's log-probability, as in the paper"),
+    ),
+    "nat": (_K,),
+    "blockwise": (
+        _K,
+        Option("accept-top", positive, None, "accept what is among the verifier's best N"),
+        Option("accept-distance", natural, None, "accept ids at most N from the verifier's best"),
+    ),
+}
+"""The options of every strategy."""
+
+EXACT = {"greedy", "gad"}
+"""Strategies that return greedy decoding's tokens whatever their options say."""
+
+
+def options() -> dict[str, tuple[Option, list[str]]]:
+    """Return every option by its key, with the strategies that take it."""
+    found: dict[str, tuple[Option, list[str]]] = {}
+    for name, taken in OPTIONS.items():
+        for option in taken:
+            found.setdefault(option.key, (option, []))[1].append(name)
+    return found
+
+
+def add_options(parser: argparse._ActionsContainer) -> None:
+    """Add --strategy and the options of all strategies to a command line."""
+    add = parser.add_argument
+    add(
+        "--strategy",
+        choices=tuple(OPTIONS),
+        default="greedy",
+        help="how to decode (default: greedy)",
+    )
+    for option, owners in options().values():
+        default = "" if option.default is None else f"; default: {_shown(option.default)}"
+        add(
+            f"--{option.name}",
+            type=option.kind,
+            metavar=option.name.rpartition("-")[2].upper(),
+            help=f"{option.help} ({', '.join(owners)}{default})",
+        )
+
+
+def _shown(value: Any) -> str:
+    return ("no", "yes")[value] if isinstance(value, bool) else f"{value}"
+
+
+def given(args: argparse.Namespace) -> dict[str, Any]:
+    """Return the strategies' options that a command line gives."""
+    values = {key: getattr(args, key) for key in options()}
+    return {key: value for key, value in values.items() if value is not None}
+
+
+def complete(name: str, values: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a value for each of the strategy's options: the given one or the default.
+
+    Raises:
+        ConfigError: no such strategy, or an option of another strategy.
+    """
+    if name not in OPTIONS:
+        raise ConfigError(f"unknown strategy {name!r}, expected one of {', '.join(OPTIONS)}")
+    known = {option.key: option.default for option in OPTIONS[name]}
+    for key in values:
+        if key not in known:
+            owners = options()[key][1] if key in options() else ["no strategy"]
+            raise ConfigError(
+                f"--{key.replace('_', '-')} belongs to {' and '.join(owners)}, not to {name}"
+            )
+    return known | dict(values)
+
+
+def parse(specification: str) -> tuple[str, dict[str, Any]]:
+    """Read ``NAME`` or ``NAME:OPTION=VALUE,...``.
+
+    >>> parse("gad++:beta=3,tau=1")
+    ('gad++', {'beta': 3, 'tau': 1.0})
+
+    Raises:
+        ConfigError: no such strategy or option, or a value that cannot be read.
+    """
+    name, _, rest = specification.partition(":")
+    if name not in OPTIONS:
+        raise ConfigError(f"unknown strategy {name!r}, expected one of {', '.join(OPTIONS)}")
+    known = {option.name: option for option in OPTIONS[name]}
+    values = {}
+    for part in filter(None, rest.split(",")):
+        key, _, text = part.partition("=")
+        if key not in known:
+            names = ", ".join(known) or "none"
+            raise ConfigError(f"strategy {name} has no option {key!r}; it has: {names}")
+        try:
+            values[known[key].key] = known[key].kind(text)
+        except argparse.ArgumentTypeError as error:
+            raise ConfigError(f"{specification}, {key}: {error}") from None
+    return name, values

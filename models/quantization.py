@@ -1,0 +1,141 @@
+"""Int8 inference on a CPU whose result for a token does not depend on the block it is decoded in.
+
+Weights have one scale per output channel, activations one scale per token row (symmetric, as in
+the vector-wise quantization of Dettmers et al. 2022, LLM.int8, section 2), and products accumulate
+in exact integers. With one activation scale per tensor a token's value would depend on its
+neighbours, and aggressive decoding would no longer equal greedy decoding.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import sys
+from collections.abc import Mapping
+from functools import cache
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor, nn
+
+from gec.errors import ModelError
+from gec.models.transformer import Transformer
+
+LEVELS = 127
+"""Largest magnitude of an int8 value; symmetric, so -128 is not used."""
+
+_SMALLEST = 1e-30  # a scale of zero would divide by zero
+
+
+def quantize_rows(x: Tensor) -> tuple[Tensor, Tensor]:
+    """Return int8 values [N, K] and scales [N, 1] of a float matrix [N, K], their product."""
+    scale = x.abs().amax(-1, keepdim=True).mul_(1 / LEVELS).clamp_min_(_SMALLEST)
+    return (x / scale).round_().to(torch.int8), scale
+
+
+class Int8Linear(nn.Module):
+    """y = x W^T + b with W in int8 and x quantized on the way, row by row; x and y are float32."""
+
+    weight: Tensor  # int8 [out, in]
+    scale: Tensor  # [out]
+    bias: Tensor | None  # [out]
+
+    def __init__(self, weight: Tensor, scale: Tensor, bias: Tensor | None) -> None:
+        super().__init__()
+        self.register_buffer("weight", weight)
+        self.register_buffer("scale", scale)
+        self.register_buffer("bias", bias)
+
+    @classmethod
+    def of(cls, linear: nn.Linear) -> Int8Linear:
+        """Quantize a linear layer."""
+        values, scale = quantize_rows(linear.weight.detach().float())
+        bias = None if linear.bias is None else linear.bias.detach().float()
+        return cls(values, scale[:, 0], bias)
+
+    def forward(self, x: Tensor) -> Tensor:
+        """Map [..., in] to [..., out]."""
+        values, scale = quantize_rows(x.reshape(-1, x.shape[-1]))
+        y = torch._int_mm(values, self.weight.t()) * scale
+        y = y.mul_(self.scale) if self.bias is None else torch.addcmul(self.bias, y, self.scale)
+        return y.view(*x.shape[:-1], -1)
+
+
+class Int8Embedding(nn.Module):
+    """Rows of an int8 table as float32; shares the table of a tied output projection."""
+
+    def __init__(self, table: Int8Linear) -> None:
+        super().__init__()
+        self.table = table
+
+    @property
+    def weight(self) -> Tensor:
+        return self.table.weight
+
+    def forward(self, tokens: Tensor) -> Tensor:
+        """Map ids [...] to [..., width]."""
+        return F.embedding(tokens, self.table.weight).float() * self.table.scale[tokens, None]
+
+
+def compress(network: Transformer) -> dict[str, Tensor]:
+    """Return a network's state with the weights of linear layers in int8, the rest in float16.
+
+    A weight named ``w`` has its scales in ``w.scale``. What the rounding loses is lost: a weight is
+    known to half of a 127th of the largest one of its row.
+    """
+    modules = network.named_modules()
+    weights = {f"{name}.weight" for name, module in modules if isinstance(module, nn.Linear)}
+    state = network.state_dict()
+    if network.config.tie_embeddings:
+        del state["output.weight"]
+        weights.add("embedding.weight")
+    compressed: dict[str, Tensor] = {}
+    for name, tensor in state.items():
+        if name in weights:
+            compressed[name], scale = quantize_rows(tensor.float())
+            compressed[f"{name}.scale"] = scale[:, 0].contiguous()
+        else:
+            compressed[name] = tensor.half().contiguous()
+    return compressed
+
+
+def expand(state: Mapping[str, Tensor]) -> dict[str, Tensor]:
+    """Return the state that :func:`compress` made, in floating point; any other one unchanged."""
+    expanded = {}
+    for name, tensor in state.items():
+        if tensor.dtype == torch.int8:
+            expanded[name] = tensor.float() * state[f"{name}.scale"][:, None]
+        elif not name.endswith(".scale"):
+            expanded[name] = tensor
+    return expanded
+
+
+def quantize(network: Transformer) -> Transformer:
+    """Replace a network's linear layers by int8 ones, in place; return it, for inference only.
+
+    Raises:
+        ModelError: the network is not on a CPU.
+    """
+    if network.device.type != "cpu":
+        raise ModelError(f"int8 runs on a CPU only, not on {network.device}")
+    for module in list(network.modules()):
+        for name, child in list(module.named_children()):
+            if isinstance(child, nn.Linear):
+                setattr(module, name, Int8Linear.of(child))
+    network.float()
+    if network.config.tie_embeddings:
+        assert isinstance(network.output, Int8Linear)
+        network.embedding = Int8Embedding(network.output)
+    return network
+
+
+@cache
+def reuse_memory() -> None:
+    """Keep freed blocks of the C library's heap instead of returning them to the system.
+
+    glibc gives every block above 128 KiB back when it is freed. Activations of a batch are larger,
+    so each operation would fault in its pages anew, which costs more than the operation itself.
+    """
+    trim_threshold, mmap_threshold, gibibyte = -1, -3, 1 << 30  # <malloc.h>
+    if sys.platform == "linux" and hasattr(library := ctypes.CDLL(None), "mallopt"):
+        library.mallopt(trim_threshold, gibibyte)
+        library.mallopt(mmap_threshold, gibibyte)

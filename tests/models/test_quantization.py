@@ -1,0 +1,124 @@
+"""Int8: close to float32, exact in itself, and independent of what is decoded beside a token."""
+
+from __future__ import annotations
+
+import random
+from pathlib import Path
+
+import pytest
+import torch
+from fake_models import tiny_network
+from safetensors.torch import load_file, save_file
+from torch import nn
+
+from gec.decoding.decoder import Decoder, LengthLimit
+from gec.decoding.drafters.copy import CopyDrafter
+from gec.errors import ModelError
+from gec.models.bundle import read_weights, write_weights
+from gec.models.quantization import Int8Linear, compress, expand, quantize, quantize_rows
+from gec.models.transformer import Transformer
+from gec.models.verifier import TransformerVerifier
+
+
+def network(seed: int, **settings: object) -> Transformer:
+    return tiny_network(seed, **settings).float()
+
+
+def test_values_are_within_half_a_step() -> None:
+    x = torch.randn(7, 33) * torch.tensor([1e-6, 1e-3, 1, 10, 1e4, 1, 1])[:, None]
+    values, scale = quantize_rows(x)
+    assert values.dtype == torch.int8
+    assert int(values.abs().max()) == 127
+    assert bool(((values * scale - x).abs() <= scale / 2 * 1.0001).all())
+
+
+def test_a_row_of_zeros_stays_zero() -> None:
+    values, scale = quantize_rows(torch.zeros(2, 5))
+    assert not values.any()
+    assert bool(torch.isfinite(scale).all())
+
+
+@pytest.mark.parametrize("bias", [True, False])
+def test_a_layer_is_what_the_integers_say(bias: bool) -> None:
+    """Against the products written out in integers, and near the layer it was made of."""
+    linear = nn.Linear(48, 20, bias=bias)
+    x = torch.randn(2, 3, 48)
+    layer = Int8Linear.of(linear)
+    values, scale = quantize_rows(x.view(6, 48))
+    products = (values.long()[:, None, :] * layer.weight.long()[None]).sum(-1)
+    want = products * scale.double() * layer.scale.double()
+    if bias:
+        want = want + linear.bias.detach().double()
+    found = layer(x)
+    assert found.shape == (2, 3, 20)
+    torch.testing.assert_close(found.view(6, 20).double(), want, rtol=1e-6, atol=1e-6)
+    torch.testing.assert_close(found, linear(x), rtol=0.05, atol=0.05)
+
+
+def test_a_row_does_not_depend_on_its_neighbours() -> None:
+    """With one scale for all rows the outlier would drown the others."""
+    layer = Int8Linear.of(nn.Linear(64, 32))
+    rows = torch.randn(9, 64)
+    rows[4] *= 1000
+    together = layer(rows)
+    for number, row in enumerate(rows):
+        assert torch.equal(together[number], layer(row[None])[0])
+
+
+@pytest.mark.parametrize("settings", [{}, {"norm": "post", "positions": "learned"}])
+@pytest.mark.parametrize("batch_size", [1, 5])
+def test_aggressive_equals_greedy_in_int8(settings: dict[str, object], batch_size: int) -> None:
+    model = TransformerVerifier(quantize(network(3, decoder_layers=2, **settings)))
+    rng = random.Random(0)
+    sources = [[rng.randrange(3, 31) for _ in range(rng.randrange(1, 14))] for _ in range(30)]
+    limit = LengthLimit(1, 5)
+    greedy = Decoder(model, limit=limit).decode(sources, batch_size=1)
+    found = Decoder(model, CopyDrafter(), limit=limit).decode(sources, batch_size=batch_size)
+    assert [f[0].tokens for f in found] == [f[0].tokens for f in greedy]
+
+
+@pytest.mark.parametrize("tied", [True, False])
+def test_stored_in_int8_and_read_again(tied: bool, tmp_path: Path) -> None:
+    """Storing loses what rounding loses; reading, quantizing and storing again loses no more."""
+    path, again = tmp_path / "a.safetensors", tmp_path / "b.safetensors"
+    first = network(5, tie_embeddings=tied)
+    write_weights(first, path, torch.int8)
+    with torch.device("meta"):
+        second = Transformer(first.config)
+    read_weights(second, path, torch.float32)
+    for name, weight in first.state_dict().items():
+        stored = "embedding.weight" if tied and name == "output.weight" else name
+        scale = load_file(path).get(f"{stored}.scale")
+        step = 1e-3 if scale is None else float(scale.max())
+        torch.testing.assert_close(second.state_dict()[name], weight, rtol=2e-3, atol=step)
+    write_weights(second, again, torch.int8)
+    one, two = load_file(path), load_file(again)
+    assert one.keys() == two.keys()
+    for name, tensor in one.items():
+        if tensor.dtype == torch.int8:
+            assert torch.equal(tensor, two[name])
+    assert ("output.weight" in one) == (not tied)
+    ours, theirs = quantize(first).state_dict(), quantize(second).state_dict()
+    assert all(torch.equal(ours[n], theirs[n]) for n in ours if ours[n].dtype == torch.int8)
+
+
+def test_a_state_in_floating_point_is_not_touched() -> None:
+    state = network(1).state_dict()
+    assert all(torch.equal(tensor, state[name]) for name, tensor in expand(state).items())
+    assert expand(compress(network(1))).keys() == state.keys() - {"output.weight"}
+
+
+def test_scales_that_are_missing(tmp_path: Path) -> None:
+    path = tmp_path / "model.safetensors"
+    state = compress(network(2))
+    del state["embedding.weight.scale"]
+    save_file(state, path)
+    with torch.device("meta"):
+        broken = Transformer(network(2).config)
+    with pytest.raises(ModelError, match=r"model\.safetensors.*embedding\.weight\.scale"):
+        read_weights(broken, path, torch.float32)
+
+
+def test_only_on_a_cpu() -> None:
+    with pytest.raises(ModelError, match="CPU only, not on meta"):
+        quantize(network(1).to("meta"))

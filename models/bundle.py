@@ -21,6 +21,8 @@ from typing import Any, cast
 import torch
 from safetensors import SafetensorError
 from safetensors.torch import load_file, save_file
+from torch import Tensor
+from torch.overrides import TorchFunctionMode
 
 from gec.confidence import Calibration
 from gec.corrector import BALANCED, Setting
@@ -100,7 +102,7 @@ def load(
         raise ModelError(f"{folder / 'config.json'}, confidence: {error}") from error
     foreign = config.get("tokenizer")
     subwords = ForeignSubwords.of(folder, foreign) if foreign else Subwords.load(folder)
-    with torch.device("meta"):
+    with torch.device("meta"), _Unset():
         network = Transformer(TransformerConfig.from_dict(config["network"]))
     check_vocabulary(folder, len(subwords), network, exactly=not foreign)
     read_weights(network, folder / "model.safetensors", dtype)
@@ -114,6 +116,22 @@ def load(
         settings,
         calibration,
     )
+
+
+class _Unset(TorchFunctionMode):
+    """Modules are made without initial values: their weights are read next.
+
+    On the meta device an initialiser does nothing but import torch's compiler, for a second.
+    """
+
+    def __torch_function__(
+        self, func: Any, types: Any, args: tuple[Any, ...] = (), kwargs: Any = None
+    ) -> Any:
+        if func in (Tensor.normal_, Tensor.uniform_, Tensor.zero_, Tensor.fill_):
+            return args[0]
+        if getattr(func, "__module__", None) == "torch.nn.init":
+            return args[0] if args else kwargs["tensor"]
+        return func(*args, **(kwargs or {}))
 
 
 def read_config(folder: Path) -> dict[str, Any]:

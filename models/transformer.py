@@ -205,14 +205,15 @@ def sinusoidal_positions(length: int, width: int, kind: str = "sinusoidal") -> T
     The kinds are those of :class:`TransformerConfig`. That of tensor2tensor divides by half the
     width minus one, so the slowest rate is 1e-4 itself; an odd width ends in a zero.
     """
+    cpu = torch.device("cpu")  # also where weights are only laid out, on the meta device
     half = width // 2
     steps = max(half - 1, 1) if kind == "sinusoidal_tensor2tensor" else width / 2
     rates = half if kind == "sinusoidal_tensor2tensor" else (width + 1) // 2
     # each kind in the precision of the code that trained with it, or far places differ at 1e-5
     dtype = torch.float64 if kind == "sinusoidal_halves" else torch.float32
-    rate = torch.exp(torch.arange(rates, dtype=dtype) * (-math.log(1e4) / steps))
-    angle = torch.arange(length, dtype=dtype)[:, None] * rate
-    table = torch.zeros(length, width)
+    rate = torch.exp(torch.arange(rates, dtype=dtype, device=cpu) * (-math.log(1e4) / steps))
+    angle = torch.arange(length, dtype=dtype, device=cpu)[:, None] * rate
+    table = torch.zeros(length, width, device=cpu)
     if kind == "sinusoidal":
         table[:, 0::2], table[:, 1::2] = angle.sin(), angle[:, :half].cos()
     else:

@@ -158,11 +158,11 @@ class Speller:
         paths = folder / WORDS, folder / MISSPELLINGS
         if not any(path.exists() for path in paths):
             return None
-        words = {word: int(count) for word, count in _rows(paths[0], 2)}
+        words, counts = _columns(paths[0], 2)
         misspellings: dict[str, dict[str, int]] = defaultdict(dict)
-        for wrong, right, lists in _rows(paths[1], 3):
+        for wrong, right, lists in zip(*_columns(paths[1], 3), strict=True):
             misspellings[wrong][right] = int(lists)
-        return cls(words, dict(misspellings))
+        return cls(dict(zip(words, map(int, counts), strict=True)), dict(misspellings))
 
     def save(self, folder: Path) -> None:
         """Write the two files; the same dictionary gives the same bytes."""
@@ -174,16 +174,22 @@ class Speller:
             (folder / name).write_bytes(gzip.compress(text.encode(), mtime=0))
 
 
-def _rows(path: Path, columns: int) -> list[list[str]]:
+def _columns(path: Path, count: int) -> list[list[str]]:
+    """Return the columns of a table; split at once, since a program's start waits for it."""
     try:
-        lines = gzip.decompress(path.read_bytes()).decode("utf-8").splitlines()
+        text = gzip.decompress(path.read_bytes()).decode("utf-8")
     except (OSError, EOFError, UnicodeDecodeError, zlib.error) as error:
         raise ModelError(f"cannot read {path}: {error}") from error
-    rows = [line.split("\t") for line in lines]
-    for number, row in enumerate(rows, 1):
-        if len(row) != columns or not row[-1].isdecimal():
-            raise ModelError(f"{path}:{number}: expected {columns} columns, a number in the last")
-    return rows
+    lines = text.splitlines()
+    fields = "\t".join(lines).split("\t") if lines else []
+    columns = [fields[i::count] for i in range(count)]
+    even = all(len(column) == len(lines) for column in columns)
+    if not (even and (not lines or "".join(columns[-1]).isdecimal() and all(columns[-1]))):
+        for number, line in enumerate(lines, 1):
+            row = line.split("\t")
+            if len(row) != count or not row[-1].isdecimal():
+                raise ModelError(f"{path}:{number}: expected {count} columns, a number in the last")
+    return columns
 
 
 def _other_first_letters(word: str) -> set[str]:

@@ -184,7 +184,7 @@ def _columns(path: Path, count: int) -> list[list[str]]:
     fields = "\t".join(lines).split("\t") if lines else []
     columns = [fields[i::count] for i in range(count)]
     even = all(len(column) == len(lines) for column in columns)
-    if not (even and (not lines or "".join(columns[-1]).isdecimal() and all(columns[-1]))):
+    if not (even and (not lines or ("".join(columns[-1]).isdecimal() and all(columns[-1])))):
         for number, line in enumerate(lines, 1):
             row = line.split("\t")
             if len(row) != count or not row[-1].isdecimal():

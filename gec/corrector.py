@@ -18,7 +18,7 @@ from gec.decoding.acceptance import Acceptance, Conservative
 from gec.decoding.beam import BeamSearch
 from gec.decoding.decoder import Decoder, Hypothesis
 from gec.decoding.drafters import Drafter, NoDraft
-from gec.decoding.drafters.copy import CopyDrafter
+from gec.decoding.drafters.reentry import ReentryDrafter
 from gec.decoding.model import Model
 from gec.decoding.trace import Trace
 from gec.errors import ConfigError
@@ -248,7 +248,8 @@ class Corrector:
 
         All of them together, or ``batch_size`` at a time.
         """
-        drafter: Drafter = CopyDrafter() if self._strategy == "iad" else NoDraft()
+        markers = self.subwords.markers
+        drafter: Drafter = ReentryDrafter(markers) if self._strategy == "iad" else NoDraft()
         acceptance: Acceptance = Conservative(tolerance, logprobs=True)
         if self._strategy == "beam":
             acceptance = self._beam

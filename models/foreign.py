@@ -182,6 +182,8 @@ class ForeignSubwords(Subwords):
     :meth:`encode_word` is not the same as a word's part of :meth:`encode`.
     """
 
+    markers = frozenset[int]()
+
     def __init__(self, tokenizer: TextTokenizer, engine: str, spacing: str) -> None:
         if spacing not in SPACINGS:
             raise ModelError(f"tokenizer spacing must be one of {SPACINGS}, not {spacing!r}")

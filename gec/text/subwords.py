@@ -45,7 +45,12 @@ def _restore_case(word: str, case: int | None) -> str:
 
 
 class Subwords:
-    """The subword vocabulary of one bundle: ``tokenizer.json`` and the inflection table."""
+    """The subword vocabulary of one bundle: ``tokenizer.json`` and the inflection table.
+
+    ``markers`` are the ids of case and inflection, which stand beside a word and are none.
+    """
+
+    markers = frozenset(range(_CAPITAL_ID, len(SPECIALS)))
 
     def __init__(self, tokenizer: Tokenizer, inflections: Inflections) -> None:
         found = tuple(tokenizer.id_to_token(i) for i in range(len(SPECIALS)))

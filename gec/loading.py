@@ -12,11 +12,13 @@ from gec.corrector import Corrector, Options
 from gec.errors import ConfigError
 
 if TYPE_CHECKING:
+    from gec.decoding.strategies import Parts
     from gec.generate import Generator
     from gec.models.transformer import Transformer
+    from gec.text.vocabulary import TextCodec
 
 _DTYPES = {
-    "int8": torch.float32,  # what is not quantized, and activations between layers
+    "int8": torch.int8,
     "fp32": torch.float32,
     "bf16": torch.bfloat16,
     "fp16": torch.float16,
@@ -57,15 +59,17 @@ def load(
         ConfigError: an unknown strategy, precision or device, or numbers out of range.
     """
     from gec.models import bundle
+    from gec.models.quantization import count_parameters, reuse_memory
     from gec.models.verifier import TransformerVerifier
 
     chosen = _device(device)
     folder = bundle.find(name_or_path)
     precision = _precision(precision or bundle.precision_for(folder, chosen), chosen)
+    if chosen.type == "cpu":
+        reuse_memory()
     loaded = bundle.load(name_or_path, device=chosen, dtype=_DTYPES[precision])
-    parameters = sum(p.numel() for p in loaded.network.parameters())
     return Corrector(
-        TransformerVerifier(_prepared(loaded.network, precision)),
+        TransformerVerifier(loaded.network),
         loaded.subwords,
         strategy=strategy,
         settings=loaded.settings,
@@ -81,7 +85,7 @@ def load(
         calibration=loaded.calibration,
         about={
             "bundle": loaded.name,
-            "parameters": parameters,
+            "parameters": count_parameters(loaded.network),
             "device": str(chosen),
             "precision": precision,
         },
@@ -112,29 +116,40 @@ def load_generator(
     from gec.decoding.options import complete
     from gec.decoding.strategies import make_decoder
     from gec.generate import Generator
-    from gec.models import generation
 
     values = complete(strategy, options or {})  # before the weights are read
-    chosen = _device(device)
-    precision = _precision(precision or ("bf16" if chosen.type == "cuda" else "fp32"), chosen)
-    if precision == "int8":
-        raise ConfigError("int8 is for correction bundles: take fp32")
-    bundle = generation.load(name_or_path, device=chosen, dtype=_DTYPES[precision])
-    decoder = make_decoder(bundle.parts(), strategy, values)
-    longest = bundle.config.get("longest", decoder.model.max_positions - 1)
+    parts, codec, about = load_generation_parts(name_or_path, device=device, precision=precision)
     return Generator(
-        decoder,
-        bundle.vocabulary,
-        longest=min(longest, decoder.model.max_positions - 1),
-        split=bundle.config.get("split", True) if split is None else split,
-        about={
-            "bundle": bundle.name,
-            "parameters": sum(p.numel() for p in bundle.network.parameters()),
-            "device": str(chosen),
-            "precision": precision,
-            "strategy": strategy,
-        },
+        make_decoder(parts, strategy, values),
+        codec,
+        longest=parts.longest,
+        split=parts.split if split is None else split,
+        about=about | {"strategy": strategy},
     )
+
+
+def load_generation_parts(
+    name_or_path: str, *, device: str | None = None, precision: str | None = None
+) -> tuple[Parts, TextCodec, dict[str, str | int]]:
+    """Return what a bundle offers to decode with, its codec, and facts about it.
+
+    Raises:
+        ModelError, ConfigError: as :func:`load_generator`.
+    """
+    from gec.models import generation
+
+    chosen = _device(device)
+    precision = precision or ("bf16" if chosen.type == "cuda" else "fp32")
+    if precision not in _DTYPES:
+        raise ConfigError(f"unknown precision {precision!r}, expected one of {', '.join(_DTYPES)}")
+    bundle = generation.load(name_or_path, device=chosen, dtype=_DTYPES[precision])
+    about: dict[str, str | int] = {
+        "bundle": bundle.name,
+        "parameters": sum(p.numel() for p in bundle.network.parameters()),
+        "device": str(chosen),
+        "precision": precision,
+    }
+    return bundle.parts(), bundle.vocabulary, about
 
 
 def in_training(network: Transformer, packed: str) -> Corrector:
@@ -155,15 +170,6 @@ def _precision(name: str, device: torch.device) -> str:
     if name == "int8" and device.type != "cpu":
         raise ConfigError(f"int8 runs on a CPU only, not on {device}: take bf16 or fp32")
     return name
-
-
-def _prepared(network: Transformer, precision: str) -> Transformer:
-    """Return the network ready for inference in a precision."""
-    from gec.models.quantization import quantize, reuse_memory
-
-    if network.device.type == "cpu":
-        reuse_memory()
-    return quantize(network) if precision == "int8" else network
 
 
 def _device(name: str | None) -> torch.device:

@@ -28,7 +28,7 @@ from gec.confidence import Calibration
 from gec.corrector import BALANCED, Setting
 from gec.errors import ConfigError, DataError, ModelError
 from gec.models.foreign import ForeignSubwords
-from gec.models.quantization import compress, expand
+from gec.models.quantization import adopt, compress, expand, quantize
 from gec.models.transformer import Transformer, TransformerConfig
 from gec.text.ngrams import NGrams
 from gec.text.spelling import Speller
@@ -171,15 +171,28 @@ def check_vocabulary(
 
 
 def read_weights(network: Transformer, path: Path, dtype: torch.dtype) -> None:
-    """Load weights into a network made on the meta device; failure raises ModelError."""
+    """Load weights into a network made on the meta device; failure raises ModelError.
+
+    With int8 it is a network for inference on a CPU (:mod:`gec.models.quantization`).
+    """
     try:
-        state = {name: t.to(dtype) for name, t in expand(load_file(path)).items()}
-        if network.config.tie_embeddings and "embedding.weight" in state:
-            state["output.weight"] = state["embedding.weight"]
-        network.load_state_dict(state, strict=True, assign=True)
+        state = load_file(path)
+        if dtype == torch.int8 and any(t.dtype == torch.int8 for t in state.values()):
+            adopt(network, state)
+        else:
+            _read_floats(network, expand(state), torch.float32 if dtype == torch.int8 else dtype)
     except (OSError, SafetensorError, RuntimeError, KeyError) as error:
         raise ModelError(f"cannot load {path}: {_reason(error)}") from error
     network.restore_buffers()
+    if dtype == torch.int8:
+        quantize(network)
+
+
+def _read_floats(network: Transformer, state: dict[str, Tensor], dtype: torch.dtype) -> None:
+    state = {name: tensor.to(dtype) for name, tensor in state.items()}
+    if network.config.tie_embeddings and "embedding.weight" in state:
+        state["output.weight"] = state["embedding.weight"]
+    network.load_state_dict(state, strict=True, assign=True)
 
 
 def write_weights(network: Transformer, path: Path, dtype: torch.dtype) -> None:

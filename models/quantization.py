@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import ctypes
 import sys
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from functools import cache
 
 import torch
@@ -65,15 +65,17 @@ class Int8Embedding(nn.Module):
 
     def __init__(self, table: Int8Linear) -> None:
         super().__init__()
-        self.table = table
+        self._tables = [table]  # in a list: the output layer's weights are not this module's, too
 
     @property
     def weight(self) -> Tensor:
-        return self.table.weight
+        return self._tables[0].weight
 
     def forward(self, tokens: Tensor) -> Tensor:
         """Map ids [...] to [..., width]."""
-        return F.embedding(tokens, self.table.weight).float() * self.table.scale[tokens, None]
+        [table] = self._tables
+        values = F.embedding(tokens, table.weight).float()
+        return values * F.embedding(tokens, table.scale[:, None])
 
 
 def compress(network: Transformer) -> dict[str, Tensor]:
@@ -117,15 +119,53 @@ def quantize(network: Transformer) -> Transformer:
     """
     if network.device.type != "cpu":
         raise ModelError(f"int8 runs on a CPU only, not on {network.device}")
-    for module in list(network.modules()):
-        for name, child in list(module.named_children()):
-            if isinstance(child, nn.Linear):
-                setattr(module, name, Int8Linear.of(child))
-    network.float()
+    _replace(network, lambda _name, linear: Int8Linear.of(linear))
+    return network.float()
+
+
+def adopt(network: Transformer, state: Mapping[str, Tensor]) -> None:
+    """Give a network laid out on the meta device what :func:`compress` stored, as it is.
+
+    The same as expanding, loading and :func:`quantize`, without ever holding the weights in float.
+
+    Raises:
+        RuntimeError: tensors are missing, unknown or of other shapes, in torch's own words.
+    """
+    rest = {name: t if t.dtype == torch.int8 else t.float() for name, t in state.items()}
+
+    def stored(name: str, linear: nn.Linear) -> Int8Linear:
+        source = "embedding" if name == "output" and network.config.tie_embeddings else name
+        weight, scale = rest.pop(f"{source}.weight"), rest.pop(f"{source}.weight.scale")
+        if weight.shape != linear.weight.shape or scale.shape != weight.shape[:1]:
+            raise RuntimeError(f"size mismatch for {source}.weight: {tuple(weight.shape)}")
+        return Int8Linear(
+            weight, scale, rest.pop(f"{name}.bias") if linear.bias is not None else None
+        )
+
+    quantized = _replace(network, stored)
+    missing, unknown = network.load_state_dict(rest, strict=False, assign=True)
+    missing = [name for name in missing if name.rpartition(".")[0] not in quantized]
+    if missing or unknown:
+        raise RuntimeError(f"missing {missing or 'nothing'}, unknown {unknown or 'nothing'}")
+
+
+def _replace(network: Transformer, by: Callable[[str, nn.Linear], Int8Linear]) -> set[str]:
+    """Replace the linear layers and a tied embedding; return the layers' names."""
+    linears = [item for item in network.named_modules() if isinstance(item[1], nn.Linear)]
+    for name, linear in linears:
+        parent, _, last = name.rpartition(".")
+        setattr(network.get_submodule(parent), last, by(name, linear))
     if network.config.tie_embeddings:
         assert isinstance(network.output, Int8Linear)
         network.embedding = Int8Embedding(network.output)
-    return network
+    return {name for name, _ in linears}
+
+
+def count_parameters(network: Transformer) -> int:
+    """Return the number of weights, however they are stored; scales are none."""
+    quantized = [m for m in network.modules() if isinstance(m, Int8Linear)]
+    tensors = [t for m in quantized for t in (m.weight, m.bias) if t is not None]
+    return sum(t.numel() for t in [*network.parameters(), *tensors])
 
 
 @cache

@@ -95,7 +95,7 @@ def test_a_correction() -> None:
     assert first.source == ("She", "go", "to", "school", ".")
     assert first.target == ("She", "goes", "to", "school", ".")
     assert second.source == second.target
-    # a draft up to the changed word, then the rest after "to", the first unique match
+    # a draft up to the changed word, then the rest behind the new marker
     assert [trace.passes for trace in correction.trace] == [2, 1]
     assert "".join(correction.trace[0].tokens) == "<cap> she go<+s> to school .</s>"
 

@@ -11,8 +11,9 @@ import math
 import re
 import string
 import zlib
+from bisect import bisect_left
 from collections import defaultdict
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -158,11 +159,9 @@ class Speller:
         paths = folder / WORDS, folder / MISSPELLINGS
         if not any(path.exists() for path in paths):
             return None
-        words, counts = _columns(paths[0], 2)
-        misspellings: dict[str, dict[str, int]] = defaultdict(dict)
-        for wrong, right, lists in zip(*_columns(paths[1], 3), strict=True):
-            misspellings[wrong][right] = int(lists)
-        return cls(dict(zip(words, map(int, counts), strict=True)), dict(misspellings))
+        fields = "\t".join(_lines(paths[0], 2)).split("\t")
+        words = dict(zip(fields[::2], map(int, fields[1::2]), strict=False))
+        return cls(words, Misspellings(_lines(paths[1], 3)))
 
     def save(self, folder: Path) -> None:
         """Write the two files; the same dictionary gives the same bytes."""
@@ -174,22 +173,50 @@ class Speller:
             (folder / name).write_bytes(gzip.compress(text.encode(), mtime=0))
 
 
-def _columns(path: Path, count: int) -> list[list[str]]:
-    """Return the columns of a table; split at once, since a program's start waits for it."""
+class Misspellings(Mapping[str, Mapping[str, int]]):
+    """A table of wrong TAB right TAB lists; its rows are taken apart when asked for: few ever are.
+
+    As dictionaries it would take ten times the memory and a tenth of a second at every start.
+    """
+
+    def __init__(self, lines: Iterable[str]) -> None:
+        self._lines = sorted(lines)  # cheap when they are
+
+    def __getitem__(self, wrong: str) -> dict[str, int]:
+        beginning = f"{wrong}\t"
+        found = {}
+        for at in range(bisect_left(self._lines, beginning), len(self._lines)):
+            if not self._lines[at].startswith(beginning):
+                break
+            _, right, lists = self._lines[at].split("\t")
+            found[right] = int(lists)
+        if not found:
+            raise KeyError(wrong)
+        return found
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(dict.fromkeys(line.partition("\t")[0] for line in self._lines))
+
+    def __len__(self) -> int:
+        return sum(1 for _ in self)
+
+
+def _lines(path: Path, columns: int) -> list[str]:
+    """Return the lines of a table whose last column is a number."""
     try:
         text = gzip.decompress(path.read_bytes()).decode("utf-8")
     except (OSError, EOFError, UnicodeDecodeError, zlib.error) as error:
         raise ModelError(f"cannot read {path}: {error}") from error
-    lines = text.splitlines()
-    fields = "\t".join(lines).split("\t") if lines else []
-    columns = [fields[i::count] for i in range(count)]
-    even = all(len(column) == len(lines) for column in columns)
-    if not (even and (not lines or ("".join(columns[-1]).isdecimal() and all(columns[-1])))):
-        for number, line in enumerate(lines, 1):
-            row = line.split("\t")
-            if len(row) != count or not row[-1].isdecimal():
-                raise ModelError(f"{path}:{number}: expected {count} columns, a number in the last")
-    return columns
+    if text and not text.endswith("\n"):
+        text += "\n"
+    row = r"[^\t\n]*\t" * (columns - 1) + "[0-9]+"
+    if re.fullmatch(f"(?:{row}\n)*", text) is None:
+        for number, line in enumerate(text.split("\n"), 1):
+            if re.fullmatch(row, line) is None:
+                raise ModelError(
+                    f"{path}:{number}: expected {columns} columns, a number in the last"
+                )
+    return text.split("\n")[:-1]
 
 
 def _other_first_letters(word: str) -> set[str]:

@@ -15,7 +15,14 @@ from gec.decoding.decoder import Decoder, LengthLimit
 from gec.decoding.drafters.copy import CopyDrafter
 from gec.errors import ModelError
 from gec.models.bundle import read_weights, write_weights
-from gec.models.quantization import Int8Linear, compress, expand, quantize, quantize_rows
+from gec.models.quantization import (
+    Int8Linear,
+    compress,
+    count_parameters,
+    expand,
+    quantize,
+    quantize_rows,
+)
 from gec.models.transformer import Transformer
 from gec.models.verifier import TransformerVerifier
 
@@ -100,6 +107,43 @@ def test_stored_in_int8_and_read_again(tied: bool, tmp_path: Path) -> None:
     assert ("output.weight" in one) == (not tied)
     ours, theirs = quantize(first).state_dict(), quantize(second).state_dict()
     assert all(torch.equal(ours[n], theirs[n]) for n in ours if ours[n].dtype == torch.int8)
+
+
+@pytest.mark.parametrize("settings", [{}, {"tie_embeddings": False, "positions": "learned"}])
+def test_read_as_it_is_stored(settings: dict[str, object], tmp_path: Path) -> None:
+    """Int8 weights go into an int8 network without a way through floating point; the same ones."""
+    path = tmp_path / "model.safetensors"
+    first = network(6, output_bias=True, **settings)
+    write_weights(first, path, torch.int8)
+    with torch.device("meta"):
+        direct, expanded = Transformer(first.config), Transformer(first.config)
+    read_weights(direct.eval(), path, torch.int8)
+    read_weights(expanded.eval(), path, torch.float32)
+    assert count_parameters(direct) == sum(p.numel() for p in first.parameters())
+    source, target = torch.tensor([[4, 5, 6, 2]]), torch.tensor([[1, 4, 5]])
+    with torch.inference_mode():
+        torch.testing.assert_close(direct(source, target), quantize(expanded)(source, target))
+
+
+@pytest.mark.parametrize("name", ["encoder.0.ffn.up.weight.scale", "encoder_norm.bias"])
+def test_what_is_missing_is_named(name: str, tmp_path: Path) -> None:
+    path = tmp_path / "model.safetensors"
+    state = compress(network(2))
+    del state[name]
+    save_file(state, path)
+    with torch.device("meta"):
+        broken = Transformer(network(2).config)
+    with pytest.raises(ModelError, match=name.replace(".", r"\.")):
+        read_weights(broken, path, torch.int8)
+
+
+def test_a_weight_of_another_shape(tmp_path: Path) -> None:
+    path = tmp_path / "model.safetensors"
+    write_weights(network(2), path, torch.int8)
+    with torch.device("meta"):
+        other = Transformer(network(2, ffn_width=52).config)
+    with pytest.raises(ModelError, match=r"size mismatch for encoder\.0\.ffn\.up\.weight"):
+        read_weights(other, path, torch.int8)
 
 
 def test_a_state_in_floating_point_is_not_touched() -> None:

@@ -10,7 +10,7 @@ import pytest
 
 from gec.errors import ModelError
 from gec.models import bundle
-from gec.text.spelling import MISSPELLINGS, WORDS, Speller
+from gec.text.spelling import MISSPELLINGS, WORDS, Misspellings, Speller
 
 COUNTS = {
     "the": 40_000_000, "their": 3_000_000, "work": 700_000, "walk": 90_000, "receive": 60_000,
@@ -88,6 +88,24 @@ def test_a_round_trip(speller: Speller, tmp_path: Path) -> None:
     assert loaded.suggest("alot") == speller.suggest("alot")
     loaded.save(tmp_path)
     assert [(tmp_path / name).read_bytes() for name in (WORDS, MISSPELLINGS)] == before
+
+
+def test_a_table_of_misspellings() -> None:
+    """A sorted table is searched; a word that another begins with is another word."""
+    lines = ["ab\tba\t2", "a\tan\t1", "abc\tcab\t3", "ab\tabs\t1"]
+    table = Misspellings(lines)
+    assert dict(table) == {"a": {"an": 1}, "ab": {"abs": 1, "ba": 2}, "abc": {"cab": 3}}
+    assert len(table) == 3
+    assert "b" not in table
+    assert table.get("", {}) == {}
+
+
+def test_the_last_line_may_lack_its_end(speller: Speller, tmp_path: Path) -> None:
+    speller.save(tmp_path)
+    (tmp_path / WORDS).write_bytes(gzip.compress(b"the\t7\nof\t5"))
+    loaded = Speller.load(tmp_path)
+    assert loaded is not None
+    assert loaded.knows("of")
 
 
 def test_no_speller(tmp_path: Path) -> None:

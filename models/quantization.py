@@ -44,6 +44,8 @@ class Int8Linear(nn.Module):
         self.register_buffer("weight", weight)
         self.register_buffer("scale", scale)
         self.register_buffer("bias", bias)
+        # finding a buffer by its name takes as long as a small operation on it
+        self._operands = weight.t(), scale, bias
 
     @classmethod
     def of(cls, linear: nn.Linear) -> Int8Linear:
@@ -54,9 +56,10 @@ class Int8Linear(nn.Module):
 
     def forward(self, x: Tensor) -> Tensor:
         """Map [..., in] to [..., out]."""
-        values, scale = quantize_rows(x.reshape(-1, x.shape[-1]))
-        y = torch._int_mm(values, self.weight.t()) * scale
-        y = y.mul_(self.scale) if self.bias is None else torch.addcmul(self.bias, y, self.scale)
+        weight, channel, bias = self._operands
+        values, row = quantize_rows(x.reshape(-1, x.shape[-1]))
+        y = torch._int_mm(values, weight) * row
+        y = y.mul_(channel) if bias is None else torch.addcmul(bias, y, channel)
         return y.view(*x.shape[:-1], -1)
 
 

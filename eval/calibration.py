@@ -210,6 +210,17 @@ def operation(sample: Sample, confidences: Sequence[float], threshold: float) ->
     )
 
 
+def plot(samples: Sequence[Sample]) -> str:
+    """Return the reliability of :func:`report` as SVG; no edit at all raises DataError."""
+    from gec.eval.plots import reliability as draw
+
+    edits = [edit for sample in samples for edit in sample.edits]
+    bins = reliability(cross_validated(edits), [edit.right for edit in edits])
+    if not bins:
+        raise DataError("there is no edit to plot the reliability of")
+    return draw(bins)
+
+
 def report(samples: Sequence[Sample]) -> str:
     """Return what ``gec calibrate`` prints: reliability, then what every threshold gives."""
     edits = [edit for sample in samples for edit in sample.edits]

@@ -45,6 +45,35 @@ def speed_by_edit_ratio(points: Mapping[str, Sequence[tuple[float, float, float]
     return _svg(figure)
 
 
+def distribution(values: Mapping[str, Sequence[float]], label: str = "speed-up") -> str:
+    """Return how one number is spread over the sentences, a curve of shares a system."""
+    figure, axes = _figure(1)
+    for name, numbers in values.items():
+        shares = np.arange(1, len(numbers) + 1) / len(numbers)
+        axes[0].step(np.sort(np.array(numbers)), shares, where="post", label=_plain(name))
+    axes[0].set(xlabel=label, ylabel="share of the sentences", ylim=(0, 1), xlim=(0, None))
+    axes[0].legend(frameon=False, fontsize=7)
+    return _svg(figure)
+
+
+def reliability(bins: Sequence[tuple[int, float, float]]) -> str:
+    """Return how often what was held for likely came true; bins are (number, confidence, share).
+
+    Bars are Wilson's 95 % intervals of the shares; on the diagonal confidence is honest.
+    """
+    z = 1.96
+    number, confidence, share = (np.array(column, float) for column in zip(*bins, strict=True))
+    middle = (share + z * z / (2 * number)) / (1 + z * z / number)
+    half = z * np.sqrt(share * (1 - share) / number + (z / (2 * number)) ** 2)
+    half /= 1 + z * z / number
+    bars = np.clip([share - middle + half, middle + half - share], 0, None)
+    figure, axes = _figure(1)
+    axes[0].plot([0, 1], [0, 1], color="0.7", linewidth=1)
+    axes[0].errorbar(confidence, share, yerr=bars, fmt="o", capsize=2)
+    axes[0].set(xlabel="confidence", ylabel="share right", xlim=(0, 1), ylim=(0, 1))
+    return _svg(figure)
+
+
 def _plain(name: str) -> str:
     """Return a name that is neither drawn as a formula nor, with a leading _, left out."""
     return "\u200b" + name.replace("$", r"\$")

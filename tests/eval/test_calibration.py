@@ -149,6 +149,8 @@ def test_the_command_writes_into_the_bundle(
     out = capsys.readouterr().out
     assert "confidence  right   edits" in out
     assert "gold.m2" in out
+    assert main([*command.split(), "--plot", str(tmp_path / "plot.svg")]) == 0
+    assert "share right" in (tmp_path / "plot.svg").read_text()
     assert main([*command.split(), "--write", "--setting", "precise=0.6,1"]) == 0
     after = json.loads((bundle_copy / "config.json").read_text())
     assert after["settings"]["precise"] == {"min_confidence": 0.6, "tolerance": 1.0}

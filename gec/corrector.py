@@ -8,7 +8,7 @@ import time
 import unicodedata
 from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from itertools import islice, pairwise
 
 import torch
@@ -49,16 +49,21 @@ class Setting:
     Attributes:
         tolerance: nats by which the model must prefer another token to the source's (>= 0).
         min_confidence: the least confidence an edit may have (0 to 1).
+        types: error types whose edits need another least confidence (``{"R:PREP": 0.5}``).
     """
 
     tolerance: float = 0.0
     min_confidence: float = 0.0
+    types: Mapping[str, float] = field(default_factory=dict, hash=False)
 
     def __post_init__(self) -> None:
         if not (math.isfinite(self.tolerance) and self.tolerance >= 0):
             raise ConfigError(f"tolerance must be a number of nats >= 0, not {self.tolerance}")
         if not 0 <= self.min_confidence <= 1:
             raise ConfigError(f"min_confidence must lie between 0 and 1, not {self.min_confidence}")
+        for name, least in self.types.items():
+            if not 0 <= least <= 1:
+                raise ConfigError(f"types, {name}: must lie between 0 and 1, not {least}")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -317,10 +322,12 @@ class Corrector:
             )
         setting = self.settings[name]
         layers = [asked] if asked.setting else [asked, own]
-        for field in ("tolerance", "min_confidence"):
-            given = [value for layer in layers if (value := getattr(layer, field)) is not None]
+        for name in ("tolerance", "min_confidence"):
+            given = [value for layer in layers if (value := getattr(layer, name)) is not None]
             if given:
-                setting = replace(setting, **{field: given[0]})
+                setting = replace(setting, **{name: given[0]})
+                if name == "min_confidence":  # asked for, it holds for all types
+                    setting = replace(setting, types={})
         if self._strategy != "iad":
             if asked.tolerance:
                 raise ConfigError(
@@ -486,7 +493,8 @@ class Corrector:
                     continue
                 known.append(self._evidence(source, reading, edit))
                 confidence = self._calibration(known[-1])
-                if confidence < rule.setting.min_confidence:
+                least = rule.setting.types.get(known[-1].type, rule.setting.min_confidence)
+                if confidence < least:
                     continue
                 add(source[at:start], 1.0)
                 add(new, confidence)

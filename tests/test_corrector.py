@@ -212,6 +212,25 @@ def test_min_confidence(change: Change) -> None:
     assert left.sentences[0].target == left.sentences[0].source
 
 
+def test_a_least_confidence_by_type() -> None:
+    """A setting may ask more, or less, of one type; what a call asks for holds for all."""
+    options: dict[str, Any] = {"second": copies, "gap": 0.4}
+    change, text = swap("cat", "dog"), "A cat sleeps ."
+    [edit] = corrector(change, **options).correct(text).edits
+    more, less = edit.confidence + 0.01, edit.confidence - 0.01
+
+    def made(setting: Setting, **asked: Any) -> bool:
+        found = corrector(change, settings={"balanced": setting}, **options)
+        return bool(found.correct(text, Options(**asked)).edits)
+
+    assert made(Setting(types={"M:DET": 1.0}))
+    assert not made(Setting(types={edit.type: more}))
+    assert made(Setting(min_confidence=more, types={edit.type: less}))
+    assert made(Setting(types={edit.type: more}), min_confidence=less)
+    with pytest.raises(ConfigError, match="types, M:DET: must lie between 0 and 1, not 2"):
+        Setting(types={"M:DET": 2})
+
+
 def test_tolerance_leaves_what_is_nearly_as_good() -> None:
     options: dict[str, Any] = {"second": copies, "gap": 0.4}
     change = swap("cat", "dog")

@@ -36,6 +36,7 @@ BUNDLE_FILES = [
     for name in (
         "config.json",
         "model.safetensors",
+        "heads.safetensors",
         "tokenizer.json",
         "inflections.tsv",
         "words.tsv.gz",
@@ -93,6 +94,13 @@ setup(
             "sacrebleu>=2.4",
             "sacremoses>=0.1.1",
         ],
+        "check": [  # --check on files other than plain text
+            "docutils>=0.21",
+            "markdown-it-py>=3",
+            "pathspec>=1.0",
+            "pygments>=2.17",
+            "pylatexenc>=2.10",
+        ],
         "train": ["lightning>=2.4", "tensorboard>=2.17", "symspellpy>=6.7"],
         "batch": [
             "docutils>=0.21",
@@ -108,7 +116,7 @@ setup(
         ],
         "peers": ["ctranslate2>=4.5", "transformers>=4.45", "sacremoses>=0.1.1"],
         # Its own extra: fairseq's dependencies carry metadata that pip 24.1 and later refuse.
-        "fairseq": ["fairseq==0.12.2"],
+        "fairseq": ["fairseq==0.12.2", "subword-nmt>=0.3.8"],
         "test": [
             "axe-playwright-python>=0.1.4",
             "hypothesis>=6.100",

@@ -8,12 +8,13 @@ standard output, as UTF-8 whatever the locale, everything else to standard error
 from __future__ import annotations
 
 import argparse
+import gc
 import os
 import sys
 import traceback
 from collections.abc import Callable, Iterator
-from contextlib import suppress
-from typing import IO, TYPE_CHECKING
+from contextlib import contextmanager, suppress
+from typing import IO, TYPE_CHECKING, cast
 
 from gec import __version__
 from gec.arguments import (
@@ -24,7 +25,6 @@ from gec.arguments import (
     add_strategy_options,
     check_strategy,
     command,
-    names,
     natural,
     not_negative,
     positive,
@@ -34,6 +34,7 @@ from gec.arguments import (
 from gec.errors import ConfigError, GecError, InputError
 
 if TYPE_CHECKING:
+    from gec.check import Check
     from gec.corrector import Correction, Corrector
     from gec.files import Document
     from gec.models.transformer import Transformer
@@ -75,6 +76,7 @@ def correct(args: argparse.Namespace) -> int:
     from gec.files import read_document
 
     _check_correct(args)
+    check = _begin_check(args) if args.check else None
     corrector: Corrector | None = None
     collected: list[tuple[str, Correction]] = []
     status = OK
@@ -87,26 +89,36 @@ def correct(args: argparse.Namespace) -> int:
             continue
         corrector = corrector or _load(args)  # once, and a missing bundle ends the command
         try:
-            parts = _correct_document(corrector, document, args)
-            whole = _join(parts)
+            if check:
+                parts, whole = check.correct(corrector, document)
+            else:
+                parts = _correct_document(corrector, document, args)
+                whole = _join(parts)
             if args.in_place:
                 _rewrite(document, whole)
         except Exception as error:
             _report(error, args.debug)
             status = ERROR
             continue
-        if args.format in ("json", "sarif"):
+        if args.format in _AT_THE_END:
             collected.append((name, whole))
-        elif not args.in_place:
+        elif not (args.in_place or args.write_baseline):
             _write(_render(document, parts, whole, args))
         _print_reports(name, whole, args)
-        if args.check and whole.edits and status == OK:
-            status = FINDINGS
-    if args.format in ("json", "sarif"):
-        from gec.formats import to_json, to_sarif
+    if args.format in _AT_THE_END and not args.write_baseline:
+        from gec import formats
 
-        _write(to_json(collected) if args.format == "json" else to_sarif(collected))
+        _write(getattr(formats, f"to_{args.format}")(collected))
+    if check:
+        found, said = check.end()
+        for line in said:
+            _say(line)
+        return status or (FINDINGS if found else OK)
     return status
+
+
+_AT_THE_END = ("json", "sarif", "junit")
+"""Formats that are one document for all files."""
 
 
 def info(args: argparse.Namespace) -> int:
@@ -135,28 +147,106 @@ def batch(args: argparse.Namespace) -> int | None:
     return main(args, partial(_load_on, args), about)
 
 
+def generate(args: argparse.Namespace) -> int:
+    """``gec generate``"""
+    import warnings
+
+    from gec.decoding.options import complete, given
+    from gec.files import read_document
+    from gec.formats import split_lines
+    from gec.loading import load_generator
+
+    options = given(args)
+    complete(args.strategy, options)
+    use_threads(args)
+    documents = [read_document(name) for name in args.files or ["-"]]
+    with warnings.catch_warnings(record=True, action="always") as raised:
+        generator = load_generator(
+            args.model,
+            device=args.device,
+            precision=args.precision,
+            strategy=args.strategy,
+            options=options,
+            split=False if args.no_split else None,
+        )
+    for warning in raised:
+        _say(f"gec: warning: {warning.message}")
+    for document in documents:
+        lines = split_lines(document.text)
+        texts = (line for line, _ in lines)
+        found = generator.generate_many(texts, batch_size=args.batch_size)
+        for number, ((_, end), generation) in enumerate(zip(lines, found, strict=True), 1):
+            _write(generation.text + end)
+            if generation.truncated:
+                where = "standard input" if document.name == "-" else document.name
+                _say(f"gec: warning: {where}:{number}: the output reached the length limit")
+            if args.trace:
+                for piece in generation.pieces:
+                    _say(piece.trace.render(_colour(sys.stderr)))
+    return OK
+
+
+def bench_generate(args: argparse.Namespace) -> int | None:
+    """``gec bench generate``"""
+    from gec.eval.benchmark.generate import main
+
+    use_threads(args)
+    return main(args)
+
+
 def bench(args: argparse.Namespace) -> int | None:
-    """``gec bench``"""
+    """``gec bench`` and ``gec bench correct``"""
+    from gec.eval.bench_options import complete
     from gec.eval.benchmark import main
 
     use_threads(args)
-    args.batch_size = args.batch_size or [1]
+    complete(args)
     return main(args)
 
 
 def train(args: argparse.Namespace) -> int | None:
     """``gec train``"""
+    from pathlib import Path
+
+    from gec.models.training.recipe import task_of
     from gec.models.training.train import main
 
+    task = task_of(Path(args.recipe))
+    others = ("data_dir", "part") if task == "gec" else ("data", "dev", "init")
+    for option in others:
+        if getattr(args, option) is not None:
+            raise ConfigError(f"--{option.replace('_', '-')} is not for a recipe of task {task!r}")
+    if task != "gec":
+        from gec.models.training import generation
+
+        return generation.main(args)
+    if args.data is None:
+        raise ConfigError("--data names no prepared data (gec data prepare)")
+    args.budget = args.budget or "25m"
     if args.dev:
         return main(args, _dev_scores(args.dev, args.data))
     return main(args)
 
 
+def distill(args: argparse.Namespace) -> int | None:
+    """``gec distill``"""
+    from gec.models.training.distill import main
+
+    use_threads(args)
+    return main(args)
+
+
 def data_prepare(args: argparse.Namespace) -> int | None:
     """``gec data prepare``"""
-    from gec.models.training.data import prepare_main
+    from pathlib import Path
 
+    from gec.models.training.data import prepare_main
+    from gec.models.training.recipe import task_of
+
+    if task_of(Path(args.recipe)) != "gec":
+        from gec.models.training import generation
+
+        return generation.prepare_main(args)
     return prepare_main(args)
 
 
@@ -199,9 +289,16 @@ def feedback_export(args: argparse.Namespace) -> int | None:
     return export_main(args)
 
 
+def convert(args: argparse.Namespace) -> int | None:
+    """``gec convert``"""
+    from gec.models.convert.command import main
+
+    return main(args)
+
+
 def calibrate(args: argparse.Namespace) -> int | None:
     """``gec calibrate``"""
-    from gec.eval.calibration import fit, judge, report
+    from gec.eval.calibration import fit, judge, plot, report
     from gec.models.bundle import find, update
 
     if args.settings and not args.write:
@@ -213,6 +310,10 @@ def calibrate(args: argparse.Namespace) -> int | None:
         for name in args.files
     ]
     _write(report(samples) + "\n")
+    if args.plot:
+        from pathlib import Path
+
+        Path(args.plot).write_text(plot(samples), encoding="utf-8")
     if args.write:
         calibration = fit([edit for sample in samples for edit in sample.edits])
         update(find(args.model), calibration, settings)
@@ -257,15 +358,40 @@ def _check_correct(args: argparse.Namespace) -> None:
     check_strategy(args)
     if args.trace and args.strategy == "beam":
         raise ConfigError("--trace shows greedy and iad decoding, not --strategy beam")
-    args.files = args.files or ["-"]
+    for option in ("config", "baseline", "write_baseline"):
+        if getattr(args, option) and not args.check:
+            raise ConfigError(f"--{option.replace('_', '-')} belongs to --check")
+    if args.format == "junit" and not args.check:
+        raise ConfigError("--format junit belongs to --check")
+    if not args.check:
+        args.files = args.files or ["-"]
     if args.files.count("-") > 1:
         raise ConfigError("standard input (-) can be read only once")
 
 
+def _begin_check(args: argparse.Namespace) -> Check:
+    """Make the check, and let the project say what the command line leaves open."""
+    from gec.check import begin, load_options
+
+    check = begin(args)
+    args.files = check.files
+    for name, value in load_options(check).items():
+        if getattr(args, name) is None:
+            setattr(args, name, value)
+    return check
+
+
 def _load(args: argparse.Namespace) -> Corrector:
+    with _uncollected():
+        return _loaded(args)
+
+
+def _loaded(args: argparse.Namespace) -> Corrector:
     from gec.loading import load
+    from gec.text.words import split_words
 
     use_threads(args)
+    split_words(".")  # imports spaCy
     options = vars(args)
     dictionary = options.get("dictionary")
     return load(
@@ -280,6 +406,17 @@ def _load(args: argparse.Namespace) -> Corrector:
         dictionary=_read_dictionary(dictionary) if dictionary else (),
         spelling=not options.get("no_spelling"),
     )
+
+
+@contextmanager
+def _uncollected() -> Iterator[None]:
+    """Look for no garbage among modules and tables that stay: a fifth of a cold start."""
+    gc.disable()
+    try:
+        yield
+    finally:
+        gc.freeze()
+        gc.enable()
 
 
 def _load_on(args: argparse.Namespace, device: str | None) -> Corrector:
@@ -302,15 +439,9 @@ def _correct_document(
     """The document's pieces in order: one Correction, or with --tokenized one a line."""
     if not args.tokenized:
         return list(corrector.correct_many([document.text], batch_size=args.batch_size))
-    from gec.formats import split_lines
+    from gec.prose import correct_lines
 
-    lines = split_lines(document.text)
-    sentences = (line for line, _ in lines if line.strip())
-    corrections = corrector.correct_tokenized(sentences, batch_size=args.batch_size)
-    parts: list[str | Correction] = []
-    for line, end in lines:  # blank lines and line ends stay as they are
-        parts += [next(corrections) if line.strip() else line, end]
-    return parts
+    return correct_lines(corrector, document.text, batch_size=args.batch_size)
 
 
 def _join(parts: list[str | Correction]) -> Correction:
@@ -334,7 +465,7 @@ def _render(
         numbered = _numbered(parts) if args.tokenized else [(1, whole)]
         return "".join(formats.to_jsonl(name, part, line) for line, part in numbered)
     if args.format == "m2":
-        return formats.to_m2(whole)
+        return "".join(formats.to_m2(part) for part in parts if not isinstance(part, str))
     if args.format == "github":
         return formats.to_github(name, whole)
     if args.check and args.format is None:
@@ -426,18 +557,20 @@ _EXTRAS = {
     "rouge_score": "eval",
     "jinja2": "eval",
     "matplotlib": "eval",
-    "docutils": "batch",
+    "docutils": "check",
     "fsspec": "batch",
-    "markdown_it": "batch",
+    "markdown_it": "check",
     "pandas": "batch",
-    "pathspec": "batch",
+    "pathspec": "check",
     "pyarrow": "batch",
-    "pygments": "batch",
-    "pylatexenc": "batch",
+    "pygments": "check",
+    "pylatexenc": "check",
     "ray": "batch",
     "zstandard": "batch",
-    "ctranslate2": "peers",
-    "transformers": "peers",
+    "ctranslate2": "convert",
+    "onnx": "convert",
+    "onnxruntime": "convert",
+    "transformers": "convert",
     "sacremoses": "eval",
     "fairseq": "fairseq",
 }
@@ -478,14 +611,17 @@ def build_parser() -> argparse.ArgumentParser:
     commands = parser.add_subparsers(title="commands", metavar="COMMAND", required=True)
     _add_correct(commands)
     batches.add_batch(commands, batch)
+    _add_generate(commands)
     _add_info(commands)
     evaluation.add_score(commands)
     evaluation.add_errant(commands)
     evaluation.add_report(commands)
     _add_bench(commands)
     _add_train(commands)
+    _add_distill(commands)
     _add_data(commands)
     _add_bundle(commands)
+    _add_convert(commands)
     _add_calibrate(commands)
     web.add_serve(commands, serve)
     web.add_feedback(commands, feedback_export)
@@ -495,16 +631,28 @@ def build_parser() -> argparse.ArgumentParser:
 def _add_correct(commands: Commands[argparse.ArgumentParser]) -> None:
     parser = command(commands, "correct", correct, "Correct text.")
     parser.add_argument(
-        "files", nargs="*", metavar="FILE", help="UTF-8 text; - or nothing is standard input"
+        "files",
+        nargs="*",
+        metavar="FILE",
+        help="UTF-8 text; - or nothing is standard input; with --check folders and patterns too",
     )
     group = parser.add_argument_group("output (default: the corrected text)")
     add = group.add_argument
     add("--diff", action="store_true", help="print what changed, in the manner of git diff")
     add("--in-place", action="store_true", help="rewrite the files that need a correction")
     add("--check", action="store_true", help="exit with 1 if there is anything to correct")
-    formats = ("text", "json", "jsonl", "m2", "sarif", "github")
+    formats = ("text", "json", "jsonl", "m2", "sarif", "github", "junit")
     add("--format", choices=formats, help="form of the result (default: text)")
     add("--tokenized", action="store_true", help="one tokenized sentence a line in, the same out")
+    group = parser.add_argument_group("checks (--check)")
+    add = group.add_argument
+    add(
+        "--config",
+        metavar="FILE",
+        help="TOML with [tool.gec] (default: the nearest pyproject.toml)",
+    )
+    add("--baseline", metavar="FILE", help="findings that are known and do not count")
+    add("--write-baseline", action="store_true", help="write there what is found now")
     group = parser.add_argument_group("reports on standard error")
     add = group.add_argument
     add("--summary", action="store_true", help="the edits as a table")
@@ -530,14 +678,54 @@ def _add_info(commands: Commands[argparse.ArgumentParser]) -> None:
     add_model_options(parser)
 
 
-def _add_bench(commands: Commands[argparse.ArgumentParser]) -> None:
-    parser = command(commands, "bench", bench, "Measure decoding speed, and that it is lossless.")
+def _add_generate(commands: Commands[argparse.ArgumentParser]) -> None:
+    from gec.decoding.options import add_options
+
+    parser = command(commands, "generate", generate, "Translate, summarize or simplify text.")
     add = parser.add_argument
-    add("file", metavar="FILE", help="one tokenized sentence a line, or M2 (*.m2)")
+    add("files", nargs="*", metavar="FILE", help="UTF-8 text; - or nothing is standard input")
+    add("--no-split", action="store_true", help="do not cut lines into sentences")
+    add("--trace", action="store_true", help="show on standard error what each pass decided")
+    group = parser.add_argument_group("decoding")
+    add_options(group)
+    group.add_argument(
+        "--batch-size",
+        type=positive,
+        default=32,
+        metavar="N",
+        help="sentences decoded together (default: 32)",
+    )
+    add_model_options(parser, default=None)
+
+
+def _add_bench(commands: Commands[argparse.ArgumentParser]) -> None:
+    from gec.eval.bench_options import add_options
+
+    summary = "Measure decoding: correct (meant where nothing is said) or generate."
+    group = commands.add_parser("bench", help=summary, description=summary)
+    cast(Parser, group).usual = "correct"
+    steps = group.add_subparsers(title="commands", metavar="COMMAND", required=True)
+    _add_bench_generate(steps)
+    summary = "Measure decoding speed, and that it is lossless."
+    add_options(command(steps, "correct", bench, summary))
+
+
+def _add_bench_generate(commands: Commands[argparse.ArgumentParser]) -> None:
+    parser = command(
+        commands,
+        "generate",
+        bench_generate,
+        "Compare strategies on one test set: passes, quality, speed, memory.",
+    )
+    add = parser.add_argument
+    add("sources", metavar="SOURCES", help="one text a line")
+    add("references", nargs="+", metavar="REFERENCE", help="its references, a line each")
     add(
-        "--check-lossless",
-        action="store_true",
-        help="compare iad with greedy token for token; exit with 1 on a difference that is no tie",
+        "--strategies",
+        nargs="+",
+        metavar="STRATEGY",
+        help="names of gec generate --strategy, with options as in gad++:beta=3,tau=1 "
+        "(default: those of the papers' tables that the bundle can)",
     )
     add(
         "--batch-size",
@@ -546,26 +734,28 @@ def _add_bench(commands: Commands[argparse.ArgumentParser]) -> None:
         metavar="N",
         help="sentences decoded together; may be given several times (default: 1)",
     )
-    add(
-        "--strategies",
-        type=names,
-        default=["greedy", "iad"],
-        metavar="NAMES",
-        help="strategies to compare, separated by commas (default: greedy,iad)",
-    )
-    add("--limit", type=positive, metavar="N", help="use only the first N sentences")
-    add("--json", metavar="FILE", help="write the measurements there as well")
-    add_model_options(parser)
+    add("--limit", type=positive, metavar="N", help="use only the first N lines")
+    add("--rounds", type=natural, default=1, metavar="N", help="0: no time is taken (default: 1)")
+    add("--out", metavar="DIR", help="write table, JSON and plots there as well")
+    add_model_options(parser, default=None)
 
 
 def _add_train(commands: Commands[argparse.ArgumentParser]) -> None:
     parser = command(commands, "train", train, "Train a model from a recipe.")
     add = parser.add_argument
     add("recipe", metavar="RECIPE", help="a recipe, a TOML file")
-    add("--data", required=True, metavar="DIR", help="prepared data (gec data prepare)")
+    add("--data", metavar="DIR", help="prepared data (gec data prepare) of a correction recipe")
+    add("--data-dir", metavar="DIR", help="raw corpora of a recipe that generates")
     add("--out", required=True, metavar="DIR", help="where checkpoints and logs go")
     add(
-        "--budget", default="25m", metavar="TIME", help="training time: 90s, 25m, 2h (default: 25m)"
+        "--part",
+        choices=("prepare", "teacher", "distill", "verifier", "drafter", "heads"),
+        help="one stage of a recipe that generates (default: all, those that are done left out)",
+    )
+    add(
+        "--budget",
+        metavar="TIME",
+        help="training time: 90s, 25m, 2h (default: 25m; of a recipe that generates, what it says)",
     )
     add("--resume", action="store_true", help="go on from the last checkpoint in --out")
     add(
@@ -584,6 +774,21 @@ def _add_train(commands: Commands[argparse.ArgumentParser]) -> None:
         metavar="N",
         help="processes that corrupt sentences ahead of the network (default: 1)",
     )
+
+
+def _add_distill(commands: Commands[argparse.ArgumentParser]) -> None:
+    parser = command(
+        commands, "distill", distill, "Write a bundle's outputs for a training set, to train on."
+    )
+    add = parser.add_argument
+    add("sources", metavar="SOURCES", help="one text a line, or a prepared *.tsv")
+    add("out", metavar="OUT", help="the file to write: source TAB output")
+    add("--beam-size", type=positive, default=5, metavar="N", help="1 is greedy (default: 5)")
+    add("--batch-size", type=positive, default=64, metavar="N", help="together (default: 64)")
+    add("--resume", action="store_true", help="go on where OUT ends")
+    add("--model", required=True, metavar="NAME", help="the teacher, a bundle's folder")
+    add("--device", metavar="DEVICE", help="cpu, cuda, cuda:1, ... (default: CUDA if it is there)")
+    add("--threads", type=positive, metavar="N", help="CPU threads (default: torch's choice)")
 
 
 def _add_data(commands: Commands[argparse.ArgumentParser]) -> None:
@@ -638,6 +843,7 @@ def _add_calibrate(commands: Commands[argparse.ArgumentParser]) -> None:
         help="annotated sentences (*.m2), or correct tokenized ones, one a line",
     )
     add("--limit", type=positive, metavar="N", help="draw at most N sentences of each file")
+    add("--plot", metavar="FILE", help="draw the reliability as SVG")
     add("--write", action="store_true", help="write the calibration into the bundle")
     add(
         "--setting",
@@ -649,6 +855,53 @@ def _add_calibrate(commands: Commands[argparse.ArgumentParser]) -> None:
     )
     add_strategy_options(parser)
     add_model_options(parser)
+
+
+def _add_convert(commands: Commands[argparse.ArgumentParser]) -> None:
+    parser = command(
+        commands,
+        "convert",
+        convert,
+        "Make a bundle of a fairseq or Hugging Face model, or another library's model of a bundle.",
+    )
+    parser.usage = (
+        "gec convert {huggingface,fairseq} MODEL [MODEL ...] OUT [options]\n"
+        "       gec convert --to {huggingface,ctranslate2,onnx,fairseq} BUNDLE OUT [options]"
+    )
+    add = parser.add_argument
+    add(
+        "paths",
+        nargs="+",
+        metavar="PATH",
+        help="in: huggingface and a local folder, or fairseq and a checkpoint (of several, the "
+        "mean), then OUT, a new folder; out: a bundle's name or folder, then OUT",
+    )
+    libraries = ("huggingface", "ctranslate2", "onnx", "fairseq")
+    add("--to", choices=libraries, help="write that library's model of a bundle")
+    group = parser.add_argument_group("in")
+    add = group.add_argument
+    add("--name", metavar="NAME", help="the bundle's name (default: OUT's)")
+    add("--task", metavar="TASK", help="what it does (default: gec)")
+    add("--language", metavar="CODE", help="of the text (default: en)")
+    add(
+        "--spacing",
+        choices=("plain", "tokenized"),
+        help="the text it was trained on: as people write, or words and marks set off by blanks "
+        "(default: plain; fairseq: tokenized)",
+    )
+    add("--prefix", metavar="TEXT", help="text it expects before every source, such as 'grammar: '")
+    add("--data", metavar="DIR", help="fairseq: the folder of the dictionaries")
+    add("--bpe", metavar="KIND", help="fairseq: the subwords (default: what lies in --data)")
+    add("--codes", metavar="FILE", help="fairseq: the BPE codes (default: in --data)")
+    add(
+        "--plain-task",
+        action="store_true",
+        help="fairseq: take a task that is not known for 'translation'",
+    )
+    group = parser.add_argument_group("in and out")
+    add = group.add_argument
+    add("--float16", action="store_true", help="store half the bytes; exact no more")
+    add("--quantization", metavar="TYPE", help="ctranslate2: int8, float16, ... (default: float32)")
 
 
 def _add_bundle(commands: Commands[argparse.ArgumentParser]) -> None:
@@ -665,6 +918,12 @@ def _add_bundle(commands: Commands[argparse.ArgumentParser]) -> None:
     add("out", metavar="OUT", help="the bundle's folder")
     add("--data", required=True, metavar="DIR", help="prepared data it was trained on")
     add("--name", metavar="NAME", help="the bundle's name (default: the folder's)")
+    add(
+        "--precision",
+        choices=("int8", "fp16"),
+        default="int8",
+        help="how the weights are stored; int8 ones are run in int8 on a CPU (default: int8)",
+    )
     add(
         "--tolerance",
         type=not_negative,

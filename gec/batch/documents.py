@@ -39,7 +39,7 @@ class Documents:
             return Result(raw, (Failure(1, str(error)),), 1)
         edits: list[Edit] = []
         failures = []
-        texts = [passage.text(source) for passage in found]
+        texts = [passage.seen(source) for passage in found]
         outcomes = correct(texts, [passage.protected for passage in found])
         for passage, outcome in zip(found, outcomes, strict=True):
             if outcome.correction is not None:

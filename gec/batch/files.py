@@ -70,7 +70,8 @@ def find(
             found.append((name, PurePath(name).name))
         elif Path(name).is_dir():
             folders = True
-            own = _walk(Path(name), include, [*exclude, *_output_inside(name, output)])
+            chosen = _spec(include).match_file if include else kind_of
+            own = walk(Path(name), chosen, [*exclude, *_output_inside(name, output)])
             found += [(str(Path(name, inner)), inner) for inner in own]
         elif not Path(name).exists() and glob.has_magic(name):
             folders = True
@@ -93,28 +94,49 @@ def find(
     ]
 
 
-def _walk(root: Path, include: Sequence[str], exclude: Sequence[str]) -> Iterator[str]:
-    """Names of a folder's files, relative to it."""
-    wanted = _spec(include) if include else None
+def walk(root: Path, wanted: Callable[[str], object], exclude: Sequence[str] = ()) -> Iterator[str]:
+    """Names of a folder's files, relative to it, that are ``wanted``.
+
+    Without those that ``exclude`` names or a .gitignore: in the folder, below it, or above it up
+    to the top of the repository.
+    """
     unwanted = _spec([".git/", *exclude])
 
     def inside(folder: Path, ignored: list[tuple[Path, GitIgnoreSpec]]) -> Iterator[str]:
         rules = folder / ".gitignore"
         if rules.is_file():
-            lines = rules.read_text(encoding="utf-8", errors="replace").splitlines()
-            ignored = [*ignored, (folder, _spec(lines))]
+            ignored = [*ignored, (folder, _rules(rules))]
         for path in sorted(folder.iterdir()):
-            name = path.relative_to(root).as_posix()
+            name = path.relative_to(top).as_posix()
             slash = "/" if path.is_dir() else ""
             if unwanted.match_file(name + slash) or _ignored(path, slash, ignored):
                 continue
             if path.is_dir():
                 if not path.is_symlink():  # links may lead in a circle
                     yield from inside(path, ignored)
-            elif path.is_file() and (wanted.match_file(name) if wanted else kind_of(name)):
+            elif path.is_file() and wanted(name):
                 yield name
 
-    return inside(root, [])
+    top = root.resolve()
+    return inside(top, _ignored_above(top))
+
+
+def _ignored_above(folder: Path) -> list[tuple[Path, GitIgnoreSpec]]:
+    """The rules of the .gitignore files in the folders over one, the highest first.
+
+    None where they name the folder itself: who asks for it wants it.
+    """
+    found: list[tuple[Path, GitIgnoreSpec]] = []
+    for above in folder.parents if not (folder / ".git").exists() else ():
+        if (above / ".gitignore").is_file():
+            found.insert(0, (above, _rules(above / ".gitignore")))
+        if (above / ".git").exists():
+            return [] if _ignored(folder, "/", found) else found
+    return []  # no repository
+
+
+def _rules(file: Path) -> GitIgnoreSpec:
+    return _spec(file.read_text(encoding="utf-8", errors="replace").splitlines())
 
 
 def _spec(lines: Iterable[str]) -> GitIgnoreSpec:

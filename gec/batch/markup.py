@@ -9,7 +9,7 @@ no piece is never looked at again, so it survives.
 from __future__ import annotations
 
 import re
-from bisect import bisect_right
+from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from html.parser import HTMLParser
@@ -24,13 +24,28 @@ from gec.text.protection import protected_spans as protected_in_text
 
 @dataclass(frozen=True, slots=True)
 class Passage:
-    """Pieces of a source, in order, and spans of ``source`` within them that must not change."""
+    """Pieces of a source, in order, and spans of ``source`` within them that must not change.
+
+    Those that are ``protected`` the model sees as single words; what is ``ignored`` (places in the
+    source) it sees as it is, and edits there are left out. A ``fragment``, such as a heading, a
+    cell or a comment, need not end in a period.
+    """
 
     pieces: tuple[Span, ...]
     protected: tuple[Span, ...] = ()
+    ignored: tuple[Span, ...] = ()
+    fragment: bool = False
+    end: int = 0  # of the text without the blanks behind it
 
     def text(self, source: str) -> str:
         return "".join(source[start:end] for start, end in self.pieces)
+
+    def seen(self, source: str) -> str:
+        """The text for the model: without comments of ours that are only quoted there."""
+        text = self.text(source)
+        for start, end in self.protected:
+            text = text[:start] + text[start:end].replace("gec:", "gec ") + text[end:]
+        return text
 
     def inside(self, spans: Iterable[Span]) -> tuple[Span, ...]:
         """Spans of the source as spans of the passage's text."""
@@ -43,14 +58,29 @@ class Passage:
         return tuple(found)
 
     def outside(self, edits: Iterable[Edit]) -> Iterator[Edit]:
-        """Edits of the passage's text as edits of the source, but for those that cross markup."""
+        """Edits of the passage's text as edits of the source.
+
+        Without those that cross markup, those in what is ignored, and a period after a fragment.
+        """
         offsets = self._offsets()
         for edit in edits:
+            if self.fragment and edit.start >= self.end and edit.replacement.strip() in _FINAL:
+                continue
             # an insertion between two pieces belongs to the first, all else to where it begins
             place = bisect_right(offsets, edit.start - (edit.start == edit.end > 0)) - 1
             if edit.end <= offsets[place + 1]:
                 move = self.pieces[place][0] - offsets[place]
-                yield replace(edit, start=edit.start + move, end=edit.end + move)
+                start, end = edit.start + move, edit.end + move
+                if not any(first <= end and start <= last for first, last in self.ignored):
+                    yield replace(edit, start=start, end=end)
+
+    def place(self, start: int, end: int) -> Span:
+        """Where a span of the passage's text stands in the source, with the markup inside it."""
+        offsets = self._offsets()
+        first = min(bisect_right(offsets, start), len(self.pieces)) - 1
+        last = max(first, min(bisect_left(offsets, end), len(self.pieces)) - 1)
+        moved = (self.pieces[i][0] - offsets[i] for i in (first, last))
+        return start + next(moved), end + next(moved)
 
     def _offsets(self) -> list[int]:
         return list(accumulate((end - start for start, end in self.pieces), initial=0))
@@ -61,16 +91,65 @@ def passages(kind: str, source: str, name: str = "") -> list[Passage]:
 
     Raises DataError where a parser cannot read it.
     """
-    protected = protected_in_text(source)  # code, URLs, and between "gec: off" and "gec: on"
+    said = source
+    if kind in ("markdown", "rst"):  # documents about gec quote its comments
+        said = _QUOTED.sub(lambda quoted: quoted[0].replace("gec:", "gec "), source)
+    protected = protected_in_text(said)  # code, URLs, and between "gec: off" and "gec: on"
     if kind == "latex":  # where {name} is an argument, not a placeholder
         protected = [span for span in protected if "gec:" in source[slice(*span)]]
+    if kind == "rst":
+        protected += _switched_off(said)
+    ignored = tuple(_ignored(said))
+    try:
+        parsed = [*PARSERS[kind](source, name)]
+    except RecursionError:
+        raise DataError("is nested too deeply") from None
     found = []
-    for passage in PARSERS[kind](source, name):
-        passage = replace(passage, protected=passage.inside([*protected, *passage.protected]))
+    for passage in parsed:
+        kept = passage.inside([*protected, *passage.protected])
+        end = len(passage.text(source).rstrip())
+        passage = replace(passage, protected=kept, ignored=ignored, end=end)
         text = passage.text(source)
         if re.search(r"[^\W\d_]{2}", mask(text, sorted(passage.protected), " ")):
             found.append(passage)
     return found
+
+
+_FINAL = frozenset(".!?:;…")
+_QUOTED = re.compile(r"(`+)(?!`)[^`\n]{0,40}gec:[^`\n]{0,40}\1(?!`)")
+_RST_SWITCH = re.compile(r"^[ \t]*\.\.[ \t]+gec:[ \t]*(off|on)\b", re.MULTILINE)
+_IGNORE = re.compile(
+    r"(?:<!--|//|/\*|\#|%|--|;|\.\.)[ \t]*gec:[ \t]*ignore\b(?:[ \t]*(?:-->|\*/))?"
+)
+
+
+def _switched_off(source: str) -> Iterator[Span]:
+    """What stands between the comments ``.. gec: off`` and ``.. gec: on`` of reStructuredText."""
+    start: int | None = None
+    for found in _RST_SWITCH.finditer(source):
+        if found[1] == "off":
+            start = found.start() if start is None else start
+        elif start is not None:
+            yield start, found.end()
+            start = None
+    if start is not None:
+        yield start, len(source)
+
+
+def _ignored(source: str) -> Iterator[Span]:
+    """Lines with a comment ``gec: ignore``; where it stands alone, the next that is not empty."""
+    for found in _IGNORE.finditer(source):
+        start = max(source.rfind(end, 0, found.start()) for end in "\r\n") + 1
+        line = _LINE.match(source, start)
+        end = line.end() if line else found.end()
+        if not (source[start : found.start()] + source[found.end() : end]).strip():
+            if not (line := _LINE.search(source, end)):
+                continue
+            start, end = line.span()
+        yield start, end
+
+
+_LINE = re.compile(r"[^\r\n]*[^\s][^\r\n]*")
 
 
 def _plain(source: str, name: str) -> Iterator[Passage]:
@@ -81,8 +160,10 @@ def _without(start: int, end: int, spans: Iterable[Span]) -> tuple[Span, ...]:
     """What of a span is left without others (sorted)."""
     pieces = []
     for first, last in spans:
+        if first >= end:
+            break
         if start < first:
-            pieces.append((start, min(first, end)))
+            pieces.append((start, first))
         start = max(start, last)
     return (*pieces, (start, end)) if start < end else tuple(pieces)
 
@@ -106,15 +187,17 @@ def _markdown(source: str, name: str) -> Iterator[Passage]:
     # as many lines as before, but for the parser empty
     blank = re.sub(r"[^\r\n]", " ", source[:begin]) + source[begin:]
     seen = set()
-    for token in MarkdownIt("commonmark").enable(["table", "strikethrough"]).parse(blank):
+    tokens = MarkdownIt("commonmark").enable(["table", "strikethrough"]).parse(blank)
+    for before, token in pairwise(tokens):
         if token.type != "inline" or token.map is None or tuple(token.map) in seen:
             continue
         seen.add(tuple(token.map))
         first, last = starts[token.map[0]], starts[min(token.map[1], len(starts) - 1)]
-        yield from _marked(source, first, last)
+        fragment = before.hidden or before.type != "paragraph_open"  # hidden: of a tight list
+        yield from _marked(source, first, last, fragment)
 
 
-def _marked(source: str, first: int, last: int) -> Iterator[Passage]:
+def _marked(source: str, first: int, last: int, fragment: bool) -> Iterator[Passage]:
     """A paragraph without its quote marks and emphasis; rows of a table by their cells."""
     text = source[first:last]
     marks = sorted(
@@ -127,7 +210,7 @@ def _marked(source: str, first: int, last: int) -> Iterator[Passage]:
     cuts = [first + bar.start() for bar in bars]
     for start, end in zip([first, *(cut + 1 for cut in cuts)], [*cuts, last], strict=True):
         if pieces := _without(start, end, marks):
-            yield Passage(pieces, tuple(kept))
+            yield Passage(pieces, tuple(kept), fragment=fragment)
 
 
 # -------------------------------------------------------------------------------- reStructuredText
@@ -171,7 +254,10 @@ def _rst(source: str, name: str) -> Iterator[Passage]:
                                                source[first:last])]  # fmt: skip
         marks = [(first + a, first + b) for a, b in marks]
         clean = [piece for start, end in pieces for piece in _without(start, end, marks)]
-        yield Passage(tuple(clean), tuple(kept))
+        fragment = not isinstance(node, nodes.paragraph) or isinstance(
+            node.parent, (nodes.list_item, nodes.entry, nodes.field_body)
+        )
+        yield Passage(tuple(clean), tuple(kept), fragment=fragment)
 
 
 def _find_lines(lines: Sequence[str], wanted: Sequence[str], at: int) -> int | None:
@@ -253,6 +339,7 @@ def _html(source: str, name: str) -> Iterator[Passage]:
     pieces: list[Span] = []
     kept: list[Span] = []
     skipping: list[str] = []
+    fragment = True  # all but paragraphs
     for (start, kind, tag), end in zip(events, ends, strict=True):
         if kind == "start" and tag in _SKIPPED:
             skipping.append(tag)
@@ -269,10 +356,11 @@ def _html(source: str, name: str) -> Iterator[Passage]:
             kept.append((start, end))
         elif not (tag in _INLINE or kind == "other"):
             if pieces:
-                yield Passage(tuple(pieces), tuple(kept))
+                yield Passage(tuple(pieces), tuple(kept), fragment=fragment)
             pieces, kept = [], []
+            fragment = (kind, tag) != ("start", "p")
     if pieces:
-        yield Passage(tuple(pieces), tuple(kept))
+        yield Passage(tuple(pieces), tuple(kept), fragment=fragment)
 
 
 # ------------------------------------------------------------------------------------------- LaTeX
@@ -285,6 +373,7 @@ _LATEX_BLOCKS = frozenset(
     "thanks section* subsection* subsubsection* chapter*".split()
 )
 _LATEX_NOTES = frozenset({"footnote", "thanks"})
+_LATEX_LISTS = frozenset({"itemize", "enumerate", "description"})
 _LATEX_SKIPPED = frozenset(
     "verbatim lstlisting minted equation equation* align align* gather gather* multline eqnarray "
     "tikzpicture thebibliography tabular array displaymath math alltt".split()
@@ -302,10 +391,12 @@ def _latex(source: str, name: str) -> Iterator[Passage]:
     pieces: list[Span] = []
     kept: list[Span] = []
     found: list[Passage] = []
+    lists: list[str] = []  # that we are in
 
-    def end() -> None:
+    def end(fragment: bool = False) -> None:
         if pieces:
-            found.append(Passage(tuple(pieces), tuple(kept)))
+            fragment = fragment or bool(lists)
+            found.append(Passage(tuple(pieces), tuple(kept), fragment=fragment))
         pieces.clear()
         kept.clear()
 
@@ -330,9 +421,13 @@ def _latex(source: str, name: str) -> Iterator[Passage]:
             walk(node.nodelist)
         elif isinstance(node, latex.LatexEnvironmentNode):
             end()
+            if node.environmentname in _LATEX_LISTS:
+                lists.append(node.environmentname)
             if node.environmentname not in _LATEX_SKIPPED:
                 walk(node.nodelist)
             end()
+            if node.environmentname in _LATEX_LISTS:
+                lists.pop()
         elif isinstance(node, latex.LatexMacroNode):
             macro(node, start, stop)
         elif (isinstance(node, latex.LatexMathNode) and node.displaytype == "inline") or isinstance(
@@ -356,7 +451,7 @@ def _latex(source: str, name: str) -> Iterator[Passage]:
                 pieces.clear()
             end()
             walk(arguments[-1:])
-            end()
+            end(fragment=True)
             pieces[:], kept[:] = outer
         elif node.macroname in ("item", "par", "\\", "newpage", "maketitle"):
             end()
@@ -397,12 +492,12 @@ def _code(source: str, name: str) -> Iterator[Passage]:
         if kind in String.Doc or prose:
             between = source[last:start]
             if pieces and (between.strip() or between.count("\n") > 1):
-                yield Passage(tuple(pieces))
+                yield Passage(tuple(pieces), fragment=True)
                 pieces = []
             last = start + len(value)
             pieces += _comment_pieces(source, start, last)
     if pieces:
-        yield Passage(tuple(pieces))
+        yield Passage(tuple(pieces), fragment=True)
 
 
 def _comment_pieces(source: str, start: int, end: int) -> list[Span]:

@@ -1,10 +1,12 @@
 """Measure ``gec batch``: memory over a run, and its rate beside the engine's own.
 
     python tests/batch/measure.py memory --lines 1000000
+    python tests/batch/measure.py memory --lines 1000000 --model
     python tests/batch/measure.py rate test.src --limit 2000
 
 ``memory`` generates lines and corrects them with a model that changes one word (no network), in a
-process whose resident memory is read all the while: what it shows is the pipeline's. ``rate``
+process whose resident memory is read all the while: what it shows is the pipeline's. With
+``--model`` it is ``gec batch`` itself, with the shipped model, as a user starts it. ``rate``
 corrects the sentences of a file, tokenized and one a line, with the shipped model: once with the
 decoder alone, as ``gec bench`` does, and once through the pipeline, each in the same batches.
 """
@@ -36,24 +38,33 @@ pool.close()
 """
 
 
+def sentence(number: int) -> str:
+    """A line like no other, with a mistake."""
+    return f"They go to the office number {number} and comes home in the evening.\n"
+
+
 def memory(args: argparse.Namespace) -> None:
     """Print the resident memory of the main process in ten parts of a run."""
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         with (folder / "in.txt").open("w") as file:
             for number in range(args.lines):
-                file.write(f"They go to the office number {number} and come home in the evening.\n")
+                file.write(sentence(number))
+        files = [folder / "in.txt", folder / "out.txt"]
+        command = [sys.executable, "-c", RUN, *files, str(args.jobs)]
+        if args.model:
+            options = ["--threads", "1", "--jobs", str(args.jobs), "--quiet"]
+            command = [sys.executable, "-m", "gec", "batch", *options, *files]
         began = time.perf_counter()
-        process = subprocess.Popen(
-            [sys.executable, "-c", RUN, folder / "in.txt", folder / "out.txt", str(args.jobs)],
-            env={**os.environ, "PYTHONPATH": str(HERE.parent)},
-        )
+        process = subprocess.Popen(command, env={**os.environ, "PYTHONPATH": str(HERE.parent)})
         seen: list[float] = []
         while process.poll() is None:
             status = Path(f"/proc/{process.pid}/status").read_text()
             seen += [int(line.split()[1]) / 1024 for line in status.splitlines() if "VmRSS" in line]
             time.sleep(0.05)
         seconds = time.perf_counter() - began
+    if process.returncode:
+        raise SystemExit(process.returncode)
     print(f"{args.lines:,} lines in {seconds:.1f} s: {args.lines / seconds:,.0f} lines a second")
     parts = [seen[i * len(seen) // 10 : (i + 1) * len(seen) // 10] for i in range(10)]
     print("MB, the most in each tenth:", *(f"{max(part, default=0):.0f}" for part in parts))
@@ -105,6 +116,7 @@ def main() -> None:
     one = commands.add_parser("memory")
     one.add_argument("--lines", type=int, default=1_000_000)
     one.add_argument("--jobs", type=int, default=1)
+    one.add_argument("--model", action="store_true", help="with the shipped model")
     one.set_defaults(run=memory)
     two = commands.add_parser("rate")
     two.add_argument("file")

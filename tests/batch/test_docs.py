@@ -1,6 +1,6 @@
-"""docs/batch.md shows what happens: its files are made, its commands run, its outputs compared.
+"""docs/batch.md and docs/ci.md show what happens: files are made, commands run, outputs compared.
 
-Run as a program it writes the outputs into the page.
+Run as a program it writes the outputs into the pages.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ import shlex
 import sys
 import tempfile
 from collections.abc import Iterator
-from contextlib import redirect_stderr
+from contextlib import redirect_stderr, redirect_stdout
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -22,7 +22,9 @@ import pytest
 import gec.loading
 from gec.cli import build_parser, main
 
-PAGE = Path(__file__).resolve().parents[2] / "docs" / "batch.md"
+DOCS = Path(__file__).resolve().parents[2] / "docs"
+PAGE = DOCS / "batch.md"
+PAGES = (PAGE, DOCS / "ci.md")
 BLOCK = re.compile(r"(?<=^```console\n)(.*?)(?=^```)", re.MULTILINE | re.DOTALL)
 
 
@@ -50,6 +52,11 @@ def _run(block: str) -> Iterator[str]:
             with redirect_stderr(said):
                 main([*words[1:], "--quiet"])  # no line every 10 seconds
             output = said.getvalue()
+        elif words[:3] == ["gec", "correct", "--check"]:
+            said, printed = io.StringIO(), io.TextIOWrapper(io.BytesIO(), encoding="utf-8")
+            with redirect_stderr(said), redirect_stdout(printed):
+                main(words[1:])
+            output = printed.buffer.getvalue().decode() + said.getvalue()  # type: ignore[attr-defined]
         yield f"{command}\n{output}" if command else ""
 
 
@@ -61,10 +68,14 @@ def _load(*arguments: Any, **options: Any) -> Any:
 _original = gec.loading.load
 
 
-def test_the_page_shows_what_happens(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("file", PAGES, ids=lambda file: file.name)
+def test_the_page_shows_what_happens(
+    file: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(gec.loading, "load", _load_any)
-    page = PAGE.read_text(encoding="utf-8")
-    assert rendered(page, tmp_path) == page, "docs/batch.md is out of date: run this file"
+    (tmp_path / ".git").mkdir()  # no settings from above
+    page = file.read_text(encoding="utf-8")
+    assert rendered(page, tmp_path) == page, f"docs/{file.name} is out of date: run this file"
 
 
 def test_commands_and_options_exist() -> None:
@@ -82,12 +93,15 @@ def test_commands_and_options_exist() -> None:
 
 
 def _load_any(*arguments: Any, **options: Any) -> Any:
-    """Load the model once for all commands."""
-    return _load(arguments[0])
+    """Load the model once for all commands that ask for the same."""
+    return _load(arguments[0], min_confidence=options.get("min_confidence"))
 
 
 if __name__ == "__main__":
-    with tempfile.TemporaryDirectory() as folder:
-        gec.loading.load = _load_any
-        PAGE.write_text(rendered(PAGE.read_text(encoding="utf-8"), Path(folder)), encoding="utf-8")
+    gec.loading.load = _load_any
+    for file in PAGES:
+        with tempfile.TemporaryDirectory() as folder:
+            Path(folder, ".git").mkdir()
+            page = rendered(file.read_text(encoding="utf-8"), Path(folder))
+            file.write_text(page, encoding="utf-8")
     sys.exit()

@@ -223,3 +223,52 @@ def test_any_document_survives(kind: str, text: str) -> None:
     new = through(kind, name, data).data.decode()
     assert len(re.findall(r"\bgo\b", new)) >= len(re.findall(r"\bgo\b", outside)) - 1
     assert new.replace("goes", "go") == data.decode().replace("goes", "go")
+
+
+@pytest.mark.parametrize("kind", ["markdown", "rst", "html", "latex", "code"])
+def test_pieces_are_in_order_and_apart(kind: str) -> None:
+    source = "# We *go* to\n# the ``x`` *old* place\n# and *we* go.\n"
+    if kind != "code":
+        source = source.replace("# ", "")
+    if kind == "html":
+        source = f"<p>{source.replace('*old*', '<b>old</b>')}</p>"
+    (passage,) = passages(kind, source, "x.py")
+    flat = [place for piece in passage.pieces for place in piece]
+    assert flat == sorted(flat)
+    assert all(0 <= start < end <= len(passage.text(source)) for start, end in passage.protected)
+    assert passage.place(0, len(passage.text(source))) == (flat[0], flat[-1])
+
+
+@pytest.mark.parametrize(
+    ("kind", "source", "expected"),
+    [
+        ("markdown", "# We go\n\n- they go\n\n| a | b go |\n|---|---|\n| we go | c |\n\nWe go\n",
+         "# We go\n\n- they go\n\n| a | b go |\n|---|---|\n| we go | c |\n\nWe go.\n"),
+        ("markdown", "- we go\n\n- they go\n", "- we go.\n\n- they go.\n"),  # of paragraphs
+        ("rst", "We go\n=====\n\n- they go\n\nWe go\n", "We go\n=====\n\n- they go\n\nWe go.\n"),
+        ("html", "<h1>We go</h1><p>We go</p><ul><li>go on</ul>",
+         "<h1>We go</h1><p>We go.</p><ul><li>go on</ul>"),
+        ("latex", "\\section{We go}\n\nWe go\n\\begin{itemize}\\item we go\\end{itemize}",
+         "\\section{We go}\n\nWe go.\n\\begin{itemize}\\item we go\\end{itemize}"),
+        ("code", "# we go\nx = 1\n", "# we go\nx = 1\n"),
+    ],
+)  # fmt: skip
+def test_fragments_get_no_period(kind: str, source: str, expected: str) -> None:
+    def correct(texts: Sequence[str], protected: Any = None) -> list[Outcome]:
+        outcomes = []
+        for text in texts:
+            end = len(text.rstrip())
+            edit = Edit(end, end, "", ".", "M:PUNCT", 0.9, "")
+            outcomes.append(Outcome(Corrected(text, text, (edit,))))  # type: ignore[arg-type]
+        return outcomes
+
+    (block,) = Documents(kind, "x.py").blocks(io.BytesIO(source.encode()), Size())
+    assert Documents(kind, "x.py").process(block, correct).data.decode() == expected
+
+
+def test_what_is_nested_too_deeply_fails_as_a_record_does() -> None:
+    source = "".join(" " * depth + "we go\n\n" for depth in range(1500)).encode()
+    (block,) = Documents("rst").blocks(io.BytesIO(source), Size())
+    result = Documents("rst").process(block, unchanging)
+    assert result.data == source
+    assert [failure.error for failure in result.failures] == ["is nested too deeply"]

@@ -685,12 +685,30 @@ def test_a_token_is_asked_for(browser: Browser, behaviour: Behaviour) -> None:
         page = context.new_page()
         page.goto(url)
         page.wait_for_selector("#token[open]")
-        page.fill("#token-value", "wrong")
-        page.keyboard.press("Enter")
-        page.wait_for_function("() => document.getElementById('token').open")
+        assert page.inner_text("#token-wrong") == ""
+        for wrong in ("wrong", "ключ"):
+            page.keyboard.insert_text(wrong)  # the focus is there
+            page.keyboard.press("Enter")
+            page.wait_for_selector("#token[open] >> text=did not accept that token")
+        page.keyboard.press("Escape")  # one may write all the same, and come back to it
+        page.wait_for_selector("#state:text('This server needs a token')")
+        page.click("#text")
+        page.keyboard.type("She go home. ")
+        page.click("#enter-token")
         page.fill("#token-value", "secret")
         page.keyboard.press("Enter")
-        page.wait_for_selector("#state:text('Ready')")
+        page.wait_for_selector("#state:text('Checked')")
+        page.wait_for_function("() => document.getElementById('count').textContent === '1'")
+        assert page.is_hidden("#enter-token")
+        page.reload()  # kept in the tab
+        page.wait_for_selector("#state:text('Checked')")
+        behaviour.token = "another"  # while the page is open
+        page.click("#text")
+        page.keyboard.type("We was here. ")
+        page.wait_for_selector("#token[open]")
+        page.fill("#token-value", "another")
+        page.keyboard.press("Enter")
+        page.wait_for_function("() => document.getElementById('count').textContent === '2'")
         context.close()
 
 

@@ -18,6 +18,8 @@ export function setToken(value) {
   onPage.set("token", token);
 }
 
+export const hasToken = () => token !== null;
+
 /** What the server can do: settings, limits, whether it takes feedback, its model. */
 export const settings = () => call("settings");
 
@@ -33,6 +35,9 @@ export const sendFeedback = (body) => call("feedback", { body });
 
 async function call(path, { body, signal } = {}) {
   const headers = { Accept: "application/json" };
+  if (token && !/^[\x21-\x7e]+$/.test(token)) {
+    throw new Refused(401, "unauthorized", "no token has such characters"); // nor can a header
+  }
   if (token) headers.Authorization = `Bearer ${token}`;
   if (body) headers["Content-Type"] = "application/json";
   const response = await fetch(`api/v1/${path}`, {

@@ -508,24 +508,29 @@ checker.addEventListener("state", ({ detail }) => {
     else state.textContent = "Checked";
   } else if (kind === "waiting") state.textContent = `Your text is safe; trying again: ${message}`;
   else if (kind === "refused") state.textContent = `Not all was read: ${message}`;
-  else {
-    state.textContent = "This server needs a token";
-    askToken();
-  }
+  else askToken();
+  if (kind === "idle") byId("enter-token").hidden = true;
   drawPanel();
 });
 
 addEventListener("online", () => checker.retry());
 
+/** Whoever closes the question can go on writing, and come back to it. */
 function askToken() {
   const dialog = byId("token");
+  byId("state").dataset.kind = "locked";
+  byId("state").textContent = "This server needs a token";
+  byId("enter-token").hidden = false;
+  byId("token-wrong").textContent = api.hasToken() ? "The server did not accept that token." : "";
   if (!dialog.open) dialog.showModal();
 }
 
+byId("enter-token").addEventListener("click", () => byId("token").showModal());
+
 byId("token-form").addEventListener("submit", () => {
   api.setToken(byId("token-value").value.trim());
-  if (ready) checker.retry();
-  else connect();
+  // later, when the dialog has closed: an answer that is there at once may open it again
+  setTimeout(() => (ready ? checker.retry() : connect()));
 });
 
 async function connect() {
@@ -537,7 +542,9 @@ async function connect() {
     doc.rekey(strictness.name);
     byId("feedback-choice").hidden = !answer.feedback;
     byId("model").textContent = `${model.name} · gec ${model.gec}`;
+    byId("state").dataset.kind = "idle";
     byId("state").textContent = "Ready";
+    byId("enter-token").hidden = true;
     ready = true;
     refresh({ soon: true });
   } catch (error) {

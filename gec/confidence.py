@@ -15,6 +15,7 @@ from gec.errors import ConfigError
 
 _LEAST = 1e-6  # probabilities are kept this far from 0 and 1
 _MOST = 30.0  # nats of fluency, and log-odds, beyond which nothing changes
+_GROWTH = 2  # words that an edit adds or takes away; of more the size tells enough
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,11 +46,13 @@ class Evidence:
     def features(self) -> dict[str, float]:
         """Return the named numbers that :class:`Calibration` weighs."""
         operation = self.type[:1]
+        new, old = len(self.replacement), self.end - self.start
         named = {
             self.type: 1.0,
             "probability": _logit(self.probability),
             "following": _logit(self.following),
-            "growth": float(len(self.replacement) - (self.end - self.start)),
+            "growth": float(max(-_GROWTH, min(_GROWTH, new - old))),
+            "size": math.log1p(new + old),
             "others": math.log1p(self.others),
             f"fluency {operation}": max(-_MOST, min(_MOST, self.fluency)),
         }

@@ -26,6 +26,7 @@ def test_features() -> None:
             "probability": math.log(4),
             "following": math.log(9),
             "growth": 0.0,
+            "size": math.log(3),
             "others": 0.0,
             "fluency R": 0.0,
         }
@@ -35,6 +36,9 @@ def test_features() -> None:
     assert (spelt["growth"], spelt["fluency R"]) == (1.0, 2.0)
     assert replace(EDIT, others=1).features()["others"] == pytest.approx(math.log(2))
     assert replace(EDIT, type="U:DET", replacement=()).features()["growth"] == -1.0
+    # a clause taken away is not fifteen times what a word is
+    clause = replace(EDIT, end=EDIT.start + 15, replacement=()).features()
+    assert (clause["growth"], clause["size"]) == (-2.0, math.log(16))
 
 
 def test_weights() -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -59,8 +59,8 @@ def load(
         ConfigError: an unknown strategy, precision or device, or numbers out of range.
     """
     from gec.models import bundle
+    from gec.models.prefixes import verifier
     from gec.models.quantization import count_parameters, reuse_memory
-    from gec.models.verifier import TransformerVerifier
 
     chosen = _device(device)
     folder = bundle.find(name_or_path)
@@ -69,7 +69,7 @@ def load(
         reuse_memory()
     loaded = bundle.load(name_or_path, device=chosen, dtype=_DTYPES[precision])
     return Corrector(
-        TransformerVerifier(loaded.network),
+        verifier(loaded.network),
         loaded.subwords,
         strategy=strategy,
         settings=loaded.settings,
@@ -137,19 +137,38 @@ def load_generation_parts(
         ModelError, ConfigError: as :func:`load_generator`.
     """
     from gec.models import generation
+    from gec.models.bundle import find, precision_for
+    from gec.models.quantization import count_parameters, reuse_memory
 
     chosen = _device(device)
-    precision = precision or ("bf16" if chosen.type == "cuda" else "fp32")
-    if precision not in _DTYPES:
-        raise ConfigError(f"unknown precision {precision!r}, expected one of {', '.join(_DTYPES)}")
+    precision = _precision(precision or precision_for(find(name_or_path), chosen), chosen)
+    if chosen.type == "cpu":
+        reuse_memory()
     bundle = generation.load(name_or_path, device=chosen, dtype=_DTYPES[precision])
     about: dict[str, str | int] = {
         "bundle": bundle.name,
-        "parameters": sum(p.numel() for p in bundle.network.parameters()),
+        "task": bundle.config["task"],
+        "parameters": count_parameters(bundle.network),
         "device": str(chosen),
         "precision": precision,
     }
     return bundle.parts(), bundle.vocabulary, about
+
+
+def work_of(
+    parts: Parts, name: str, values: Mapping[str, Any], sources: Sequence[Sequence[int]]
+) -> list[tuple[int, int, int]]:
+    """Decode one by one; return (passes, operations, bytes) of the verifier and smaller models.
+
+    Raises:
+        ModelError: the strategy needs a part whose work is not counted.
+    """
+    from gec.decoding.strategies import make_decoder
+    from gec.models.operations import counted
+
+    counting, models = counted(parts)
+    make_decoder(counting, name, values).decode(sources, batch_size=1)
+    return [(m.total.passes, m.total.flops, m.total.bytes) for m in models]
 
 
 def in_training(network: Transformer, packed: str) -> Corrector:

@@ -38,7 +38,7 @@ FORMAT = 1
 BUNDLES = Path(__file__).parent / "bundles"
 
 
-def _settings(values: dict[str, dict[str, float]] | None = None) -> dict[str, Setting]:
+def _settings(values: dict[str, dict[str, Any]] | None = None) -> dict[str, Setting]:
     """Return the named settings; there always is one for where none is asked for."""
     return {BALANCED: Setting()} | {
         name: Setting(**numbers) for name, numbers in (values or {}).items()

@@ -12,6 +12,7 @@ import ctypes
 import sys
 from collections.abc import Callable, Mapping
 from functools import cache
+from typing import cast
 
 import torch
 import torch.nn.functional as F
@@ -159,8 +160,7 @@ def _replace(network: Transformer, by: Callable[[str, nn.Linear], Int8Linear]) -
         parent, _, last = name.rpartition(".")
         setattr(network.get_submodule(parent), last, by(name, linear))
     if network.config.tie_embeddings:
-        assert isinstance(network.output, Int8Linear)
-        network.embedding = Int8Embedding(network.output)
+        network.embedding = Int8Embedding(cast(Int8Linear, network.output))  # type: ignore[assignment]
     return {name for name, _ in linears}
 
 

@@ -28,7 +28,9 @@ class Config:
     port: int = _setting(8081, "port to listen on; 0 takes a free one", most=65535)
     model: str = _setting("en", "a bundle's name or folder")
     device: str | None = _setting(None, "cpu, cuda, cuda:1, ... (default: CUDA if it is there)")
-    precision: str | None = _setting(None, "int8, fp32, bf16 or fp16 (default: the bundle's, on CUDA bf16)")
+    precision: str | None = _setting(
+        None, "int8, fp32, bf16 or fp16 (default: the bundle's, on CUDA bf16)"
+    )
     torch_threads: int | None = _setting(None, "CPU threads of the model", least=1)
     setting: str | None = _setting(None, "precise, balanced or thorough (default: the bundle's)")
 

@@ -1,7 +1,10 @@
 # make demo     set up, then correct a sample text
 # make test     set up, then run every test   (PYTEST_ARGS="-k diff" for some of them)
+#               (all of them: then those that need fairseq, in .venv-fairseq)
 # make lint     ruff and mypy                 (make format repairs what can be repaired)
 # make docs     regenerate the option tables of docs/cli.md
+# make bench    measure everything in docs/performance.md   (BENCH_FILE=conll13.m2; takes hours,
+#               on an idle machine)
 # make clean    remove everything that is not in the repository
 #
 # Needs make and Python 3.11 or later with venv; everything else goes into .venv. Another
@@ -10,18 +13,20 @@
 PYTHON ?= python3
 PYTEST_ARGS ?=
 BIN := .venv/bin
+FAIRSEQ_BIN := .venv-fairseq/bin
 ROOMS := models eval web
 
-# System packages that the tests need, installed only where the user is root and apt-get exists.
-SYSTEM_PACKAGES := chromium
+# System packages that the tests need (fairseq is compiled), installed only where the user is root
+# and apt-get exists.
+SYSTEM_PACKAGES := chromium g++ python3-dev
 
 # What the tests import; correcting with the shipped model needs none of it.
-TEST_EXTRAS := train,eval,serve,batch,test,dev
+TEST_EXTRAS := train,eval,serve,batch,convert,test,dev
 
 PIP_INSTALL := $(BIN)/python -m pip --disable-pip-version-check --no-input install --quiet \
 	--no-build-isolation --constraint constraints.txt
 
-.PHONY: demo test lint types format docs clean system-packages
+.PHONY: demo test test-fairseq .venv-fairseq lint types format docs bench clean system-packages
 .DELETE_ON_ERROR:
 
 demo: .venv/.runtime
@@ -29,6 +34,12 @@ demo: .venv/.runtime
 
 test: system-packages .venv/.tests
 	$(BIN)/python -m pytest $(PYTEST_ARGS)
+	@[ -n "$(PYTEST_ARGS)" ] || $(MAKE) --no-print-directory test-fairseq
+
+# fairseq, hydra and their like would load plugins into pytest that Python 3.11 cannot import.
+test-fairseq: system-packages .venv-fairseq
+	GEC_FAIRSEQ=1 PYTEST_DISABLE_PLUGIN_AUTOLOAD=1 $(FAIRSEQ_BIN)/python -m pytest \
+		tests/models/fairseq
 
 lint: .venv/.tests types
 	$(BIN)/ruff check .
@@ -51,8 +62,20 @@ format: .venv/.tests
 docs: .venv/.runtime
 	$(BIN)/python docs/help.py
 
+# The tables of docs/performance.md. More sentences, another architecture: BENCH_OPTIONS.
+BENCH_OPTIONS ?= --sample 200 --replay 6+6x512 --replay 12+2x512 --vocabulary 16000
+
+bench: .venv/.tests .venv-fairseq
+	@[ -n "$(BENCH_FILE)" ] || { echo "Name sentences: make bench BENCH_FILE=FILE" >&2; exit 1; }
+	@mkdir -p build
+	$(BIN)/gec bench "$(BENCH_FILE)" --check-lossless --batch-size 1 --batch-size 32 \
+		--write docs/performance.md --json build/lossless.json
+	$(BIN)/gec bench "$(BENCH_FILE)" $(BENCH_OPTIONS) --peers all --batch-size 1 --batch-size 32 \
+		--profile --memory --growth 100000 --fairseq-python $(FAIRSEQ_BIN)/python \
+		--write docs/performance.md --plots docs/images --json build/bench.json
+
 clean:
-	rm -rf .venv build dist *.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf .venv .venv-fairseq build dist *.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
 system-packages:
@@ -79,3 +102,17 @@ system-packages:
 .venv/.tests: .venv/.base setup.py $(wildcard $(ROOMS:=/__init__.py))
 	@$(PIP_INSTALL) --editable '.[$(TEST_EXTRAS)]'
 	@touch .venv/.runtime $@
+
+# The real fairseq, which is unmaintained, has an environment of its own. Its omegaconf has metadata
+# that pip 24.1 and later refuse. It is built in isolation: where its build sees torch, it wants to
+# compile sources that the release does not hold. The constraint reaches the isolated build, too.
+.venv-fairseq: .venv-fairseq/.ready
+
+.venv-fairseq/.ready: constraints.txt setup.py $(wildcard $(ROOMS:=/__init__.py))
+	@[ -x $(FAIRSEQ_BIN)/python ] || $(PYTHON) -m venv .venv-fairseq || \
+		{ rm -rf .venv-fairseq; exit 1; }
+	@echo "Setting up .venv-fairseq (the first time this takes some minutes)"
+	@$(FAIRSEQ_BIN)/python -m pip --disable-pip-version-check --no-input install --quiet 'pip<24.1'
+	@PIP_CONSTRAINT="$(CURDIR)/constraints.txt" $(FAIRSEQ_BIN)/python -m pip \
+		--disable-pip-version-check --no-input install --quiet --editable '.[fairseq]' pytest
+	@touch $@

@@ -59,7 +59,7 @@ setup(
     package_dir=ROOMS,
     package_data={
         "gec": ["py.typed"],
-        "gec.eval": ["templates/*.html"],
+        "gec.eval": ["templates/*.html", "benchmark/*.json"],
         "gec.web": ["templates/*", "static/**/*"],
         "gec.models": [
             *BUNDLE_FILES,
@@ -114,7 +114,14 @@ setup(
             "ray>=2.40",
             "zstandard>=0.23",
         ],
-        "peers": ["ctranslate2>=4.5", "transformers>=4.45", "sacremoses>=0.1.1"],
+        "convert": [
+            "ctranslate2>=4.5",
+            "onnx>=1.17",
+            "onnxruntime>=1.20",
+            "sentencepiece>=0.2",
+            "transformers>=5",
+        ],
+        "peers": ["ctranslate2>=4.5", "transformers>=5", "sacremoses>=0.1.1"],
         # Its own extra: fairseq's dependencies carry metadata that pip 24.1 and later refuse.
         "fairseq": ["fairseq==0.12.2", "subword-nmt>=0.3.8"],
         "test": [

@@ -1,125 +1,174 @@
-"""Decoding time side by side: same weights, same sentences, strategies interleaved, medians.
+"""Decoding time side by side: same sentences, contenders taking turns, medians of rounds.
 
-Only decoding is timed (encoder and decoder passes, drafting, acceptance); splitting text into
-subwords and back is not.
+Only encoding and decoding are timed; splitting text into subwords and back is not. Sentences are
+sorted by length and cut into *turns*: one batch, or with larger batches a few of them, so that an
+engine that fills its batches up from what waits can do so. Every contender decodes a turn before
+the next turn begins, ``rounds`` times over (A B A B ...), so that whatever else the machine does
+falls on all of them alike.
 """
 
 from __future__ import annotations
 
-import statistics
+import sys
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-import torch
+import numpy as np
+from numpy.typing import NDArray
 
-from gec.decoding.beam import BeamSearch
-from gec.decoding.decoder import Decoder
-from gec.decoding.drafters.copy import CopyDrafter
-from gec.decoding.model import Model
-from gec.errors import ConfigError
+from gec.eval.benchmark.contenders import Answer, Contender, Ids, batches
+from gec.eval.significance import Interval
 
 ROUNDS = 3
 WARM_UP = 8
+"""Turns that every contender decodes before any is timed, from short sentences to long ones."""
+BATCHES = 4
+"""Batches a turn, where a batch is more than one sentence."""
+PAUSE = 0.002
+"""Seconds between contenders: the idle threads of one engine spin for a while."""
+REPORT = 30.0
+"""Seconds between two lines of progress."""
+
+Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True, slots=True)
-class Measurement:
-    """One strategy at one batch size; times in milliseconds, passes of the decoder a sentence."""
+class Timing:
+    """One contender at one batch size.
 
+    Attributes:
+        seconds: [turns, rounds].
+        sizes: [turns] sentences of each turn.
+        sources, outputs: in the order they were decoded.
+        passes: decoder passes a sentence, NaN where nobody counted.
+        accepted: share of the drafted tokens that stood, NaN without drafts.
+    """
+
+    engine: str
     strategy: str
+    precision: str
     batch_size: int
-    ms_per_sentence: float
-    passes_per_sentence: float
-    accepted_share: float
-    speedup: float
+    seconds: Floats
+    sizes: Floats
+    sources: list[Ids]
+    outputs: list[Ids]
+    passes: float
+    accepted: float
 
+    @property
+    def name(self) -> str:
+        return f"{self.engine} {self.strategy} {self.precision}"
 
-def decoder_for(strategy: str, model: Model) -> Decoder:
-    """Return the decoder of a strategy: greedy, iad, or beam with a size, as in ``beam5``."""
-    if strategy == "greedy":
-        return Decoder(model)
-    if strategy == "iad":
-        return Decoder(model, CopyDrafter())
-    if strategy.startswith("beam") and (strategy[4:] or "5").isdecimal():
-        return Decoder(model, None, BeamSearch(int(strategy[4:] or 5)))
-    raise ConfigError(f"unknown strategy {strategy!r}, expected greedy, iad, beam or beam5")
+    @property
+    def medians(self) -> Floats:
+        """[turns] the median round of each turn, seconds."""
+        return np.median(self.seconds, axis=1)
+
+    @property
+    def milliseconds(self) -> float:
+        """A sentence, on average over the sentences."""
+        return float(1000 * self.medians.sum() / self.sizes.sum())
+
+    @property
+    def quartiles(self) -> tuple[float, float]:
+        """Milliseconds a sentence that a quarter and three quarters of the turns stay below."""
+        low, high = np.quantile(1000 * self.medians / self.sizes, [0.25, 0.75])
+        return float(low), float(high)
+
+    @property
+    def unsteadiness(self) -> float:
+        """How far the slowest round is above the fastest, as a share of the median one."""
+        rounds = self.seconds.sum(axis=0)
+        return float((rounds.max() - rounds.min()) / np.median(rounds))
 
 
 def measure(
-    model: Model,
-    sources: Sequence[Sequence[int]],
+    contenders: Sequence[Contender],
+    sources: Sequence[Ids],
+    batch_size: int,
     *,
-    strategies: Sequence[str] = ("greedy", "iad"),
-    batch_sizes: Sequence[int] = (1,),
     rounds: int = ROUNDS,
-) -> list[Measurement]:
-    """Time every strategy on every batch in turn (A B A B ...), ``rounds`` times, after a warm-up.
+    pause: float = PAUSE,
+    say: Callable[[str], None] | None = None,
+) -> list[Timing]:
+    """Time every contender on every turn, after a warm-up.
 
-    A batch's time is the median of its rounds; the sum over batches is reported. ``speedup`` is
-    over the first strategy at the same batch size.
+    Args:
+        say: gets a line of progress now and then; None writes it to standard error.
     """
-    measurements: list[Measurement] = []
-    decoders = {name: decoder_for(name, model) for name in strategies}
     ordered = sorted(sources, key=len)
-    for size in batch_sizes:
-        batches = [ordered[i : i + size] for i in range(0, len(ordered), size)]
-        for decoder in decoders.values():
-            for batch in batches[:: max(1, len(batches) // WARM_UP)][:WARM_UP]:
-                decoder.decode(batch, batch_size=size)
-        times: dict[str, float] = dict.fromkeys(decoders, 0.0)
-        passes, drafted, accepted = (dict.fromkeys(decoders, 0) for _ in range(3))
-        for batch in batches:
-            taken: dict[str, list[float]] = {name: [] for name in decoders}
-            for repeat in range(rounds):
-                for name, decoder in decoders.items():
-                    began = _now()
-                    found = decoder.decode(batch, batch_size=size)
-                    taken[name].append(_now() - began)
-                    if repeat == 0:
-                        steps = [step for hypotheses in found for step in hypotheses[0].steps]
-                        passes[name] += len(steps)
-                        drafted[name] += sum(step.drafted for step in steps)
-                        accepted[name] += sum(step.accepted for step in steps)
-            for name in decoders:
-                times[name] += statistics.median(taken[name])
-        base = times[strategies[0]]
-        measurements += (
-            Measurement(
-                name,
-                size,
-                1000 * times[name] / len(sources),
-                passes[name] / len(sources),
-                accepted[name] / max(1, drafted[name]),
-                base / times[name],
-            )
-            for name in decoders
-        )
-    return measurements
-
-
-def _now() -> float:
-    if torch.cuda.is_available():
-        torch.cuda.synchronize()
-    return time.perf_counter()
-
-
-def table(measurements: Sequence[Measurement]) -> str:
-    """Return the measurements as a table of aligned columns."""
-    head = ("strategy", "batch", "ms/sentence", "passes", "accepted", "speed-up")
-    rows = [
-        (
-            m.strategy,
-            str(m.batch_size),
-            f"{m.ms_per_sentence:.2f}",
-            f"{m.passes_per_sentence:.2f}",
-            f"{m.accepted_share:.1%}" if m.accepted_share else "-",
-            f"{m.speedup:.2f} x",
-        )
-        for m in measurements
+    turns = list(batches(ordered, batch_size * (BATCHES if batch_size > 1 else 1)))
+    for contender in contenders:
+        for turn in turns[:: max(1, len(turns) // WARM_UP)][:WARM_UP]:
+            contender.decode(turn, batch_size)
+    seconds = np.zeros((len(contenders), len(turns), rounds))
+    first: list[list[Answer]] = [[] for _ in contenders]
+    progress = _Progress(f"batch size {batch_size}", len(turns), say)
+    for place, turn in enumerate(turns):
+        for repeat in range(rounds):
+            for number, contender in enumerate(contenders):
+                time.sleep(pause)
+                answer = contender.decode(turn, batch_size)
+                seconds[number, place, repeat] = answer.seconds
+                if repeat == 0:
+                    first[number].append(answer)
+        progress.step(place + 1)
+    sizes = np.array([len(turn) for turn in turns], dtype=np.float64)
+    return [
+        _timing(contender, batch_size, seconds[number], sizes, list(ordered), first[number])
+        for number, contender in enumerate(contenders)
     ]
-    widths = [max(len(row[i]) for row in [head, *rows]) for i in range(len(head))]
-    return "\n".join(
-        "  ".join(cell.rjust(w) for cell, w in zip(row, widths, strict=True))
-        for row in [head, *rows]
+
+
+def _timing(
+    contender: Contender,
+    batch_size: int,
+    seconds: Floats,
+    sizes: Floats,
+    sources: list[Ids],
+    answers: Sequence[Answer],
+) -> Timing:
+    counted = [answer.passes for answer in answers if answer.passes is not None]
+    drafted = sum(answer.drafted for answer in answers)
+    return Timing(
+        contender.engine,
+        contender.strategy,
+        contender.precision,
+        batch_size,
+        seconds,
+        sizes,
+        sources,
+        [output for answer in answers for output in answer.outputs],
+        sum(counted) / len(sources) if counted else np.nan,
+        sum(answer.accepted for answer in answers) / drafted if drafted else np.nan,
     )
+
+
+def ratio(slow: Timing, fast: Timing, *, samples: int = 1000, seed: int = 0) -> Interval:
+    """Return how many times faster ``fast`` is, with a bootstrap interval over what was timed.
+
+    Resampled are turns: sentences at batch size 1, groups of some batches above it.
+    """
+    a, b = slow.medians, fast.medians
+    # how often each turn is drawn, as many draws as there are turns
+    counts = np.random.default_rng(seed).multinomial(len(a), [1 / len(a)] * len(a), size=samples)
+    drawn = (counts @ a) / (counts @ b)
+    low, high = np.quantile(drawn, [0.025, 0.975])
+    return Interval(float(a.sum() / b.sum()), float(low), float(high))
+
+
+class _Progress:
+    """Says now and then how far it is and how long it will take."""
+
+    def __init__(self, what: str, steps: int, say: Callable[[str], None] | None) -> None:
+        self.what, self.steps = what, steps
+        self.say = say or (lambda line: print(line, file=sys.stderr, flush=True))
+        self.began = self.told = time.monotonic()
+
+    def step(self, done: int) -> None:
+        now = time.monotonic()
+        if now - self.told >= REPORT:
+            self.told = now
+            left = (now - self.began) / done * (self.steps - done) / 60
+            self.say(f"{self.what}: {done} of {self.steps} turns, about {left:.0f} min left")

@@ -1,0 +1,72 @@
+"""What a word costs as a text grows from a sentence to a book: the whole Corrector."""
+
+from __future__ import annotations
+
+import itertools
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from gec.corrector import Corrector
+from gec.eval.benchmark.report import markdown
+
+SMALLEST, FACTOR = 20, 5
+
+
+@dataclass(frozen=True, slots=True)
+class Point:
+    """One text: its words, the sentences they stand in, seconds to correct it."""
+
+    words: int
+    sentences: int
+    seconds: float
+
+    @property
+    def milliseconds(self) -> float:
+        """A word."""
+        return 1000 * self.seconds / self.words
+
+
+def sizes(most: int) -> list[int]:
+    """Return the lengths in words that are timed.
+
+    >>> sizes(1000), sizes(10)
+    ([20, 100, 500, 1000], [10])
+    """
+    steps = (SMALLEST * FACTOR**power for power in itertools.count())
+    return [*itertools.takewhile(lambda words: words < most, steps), most]
+
+
+def text_of(sentences: Sequence[Sequence[str]], words: int) -> tuple[str, int]:
+    """Return whole sentences, from the first on and round again, of at least ``words`` words."""
+    lines: list[str] = []
+    count = 0
+    for sentence in itertools.cycle(sentences):
+        lines.append(" ".join(sentence))
+        count += len(sentence)
+        if count >= words:
+            return "\n".join(lines) + "\n", count
+    raise AssertionError("cycle of nothing")
+
+
+def measure_growth(
+    corrector: Corrector, sentences: Sequence[Sequence[str]], most: int
+) -> list[Point]:
+    """Correct texts of growing length, each once after one warm-up."""
+    corrector.correct(text_of(sentences, SMALLEST)[0])
+    points = []
+    for words in sizes(most):
+        text, count = text_of(sentences, words)
+        began = time.perf_counter()
+        correction = corrector.correct(text)
+        points.append(Point(count, len(correction.sentences), time.perf_counter() - began))
+    return points
+
+
+def growth_table(points: Sequence[Point]) -> str:
+    head = ("words", "sentences", "seconds", "ms/word")
+    rows = [
+        (f"{p.words:,}", f"{p.sentences:,}", f"{p.seconds:.2f}", f"{p.milliseconds:.2f}")
+        for p in points
+    ]
+    return markdown(head, rows, left=0)

@@ -48,19 +48,25 @@ def command(
     return parser
 
 
-def add_model_options(parser: argparse.ArgumentParser, default: str | None = "en") -> None:
-    """Add the options of a bundle; without a ``default`` one must be named."""
+def add_model_options(
+    parser: argparse.ArgumentParser, default: str | None = "en", *, required: bool = True
+) -> None:
+    """Add the options of a bundle; without a ``default`` one must be named, if ``required``."""
     group = parser.add_argument_group("model")
     add = group.add_argument
     add(
         "--model",
         default=default,
-        required=default is None,
+        required=default is None and required,
         metavar="NAME",
         help="a bundle's name or folder" + (f" (default: {default})" if default else ""),
     )
     add("--device", metavar="DEVICE", help="cpu, cuda, cuda:1, ... (default: CUDA if it is there)")
-    add("--precision", metavar="TYPE", help="int8, fp32, bf16 or fp16 (default: the bundle's, on CUDA bf16)")
+    add(
+        "--precision",
+        metavar="TYPE",
+        help="int8, fp32, bf16 or fp16 (default: the bundle's, on CUDA bf16)",
+    )
     add("--threads", type=positive, metavar="N", help="CPU threads (default: torch's choice)")
 
 

@@ -498,7 +498,7 @@ class Transformer(nn.Module):
         x = self._embed(source, index, "encoder")
         if self.config.positions == "relative":
             buckets = relative_buckets(index - index[:, None], self.config, both_ways=True)
-            bias = self.encoder_bias(buckets).movedim(-1, 0)[None]  # [1, H, S, S]
+            bias = self.encoder_bias(buckets).permute(2, 0, 1)[None]  # [1, H, S, S]
             mask = bias if mask is None else bias.masked_fill(~mask, -torch.inf)
         for layer in self.encoder:
             x = layer(x, mask)

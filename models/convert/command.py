@@ -1,0 +1,111 @@
+"""``gec convert``: another library's model in, or a bundle out."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+
+import torch
+
+from gec.errors import ConfigError
+from gec.models import bundle
+from gec.models.convert.output import new_folder
+
+READS = ("huggingface", "fairseq")
+WRITES = ("huggingface", "ctranslate2", "onnx", "fairseq")
+_OPTIONS = {
+    "huggingface": {"name", "spacing", "prefix", "language", "task", "float16"},
+    "fairseq": {
+        "name",
+        "spacing",
+        "language",
+        "task",
+        "float16",
+        "data",
+        "bpe",
+        "codes",
+        "plain_task",
+    },
+    "to huggingface": {"float16"},
+    "to ctranslate2": {"quantization"},
+    "to onnx": set[str](),
+    "to fairseq": set[str](),
+}
+"""Which options each direction takes; the others are refused rather than ignored."""
+
+
+def main(args: argparse.Namespace) -> int:
+    """Convert; what was made goes to standard output, one line."""
+    if args.to:
+        if len(args.paths) != 2:
+            raise ConfigError(f"--to {args.to} needs BUNDLE and OUT (see 'gec convert --help')")
+        given = _given(args, f"to {args.to}")
+        name, out = args.paths
+        return _out(args.to, name, out, given)
+    if len(args.paths) < 3 or args.paths[0] not in READS:
+        raise ConfigError(
+            f"name a library ({', '.join(READS)}), its model and OUT, or --to, BUNDLE and OUT "
+            "(see 'gec convert --help')"
+        )
+    library, *inputs, out = args.paths
+    return _in(library, inputs, out, _given(args, library))
+
+
+def _given(args: argparse.Namespace, direction: str) -> dict[str, object]:
+    every = set().union(*_OPTIONS.values())
+    given = {name: value for name in every if (value := getattr(args, name)) not in (None, False)}
+    if strange := sorted(set(given) - _OPTIONS[direction]):
+        raise ConfigError(f"--{strange[0]} does not belong to 'gec convert {direction}'")
+    return given
+
+
+def _in(library: str, inputs: list[str], out: str, given: dict[str, object]) -> int:
+    dtype = torch.float16 if given.pop("float16", False) else torch.float32
+    folder = new_folder(out)  # before minutes of work
+    options: dict[str, object] = {"name": folder.resolve().name} | given
+    if library == "fairseq":
+        from gec.models.convert.fairseq import from_fairseq
+
+        if "data" not in options:
+            raise ConfigError("gec convert fairseq needs --data, the folder of its dictionaries")
+        made = from_fairseq(inputs, **options)  # type: ignore[arg-type]
+    else:
+        from gec.models.convert.huggingface import from_huggingface
+
+        if len(inputs) > 1:
+            raise ConfigError("gec convert huggingface takes one folder and OUT")
+        made = from_huggingface(inputs[0], **options)  # type: ignore[arg-type]
+    bundle.save(made, folder, dtype=dtype)
+    count = sum(p.numel() for p in made.network.parameters())
+    origin = made.config["origin"]
+    kind = origin.get("family") or origin.get("architecture")
+    print(f"{out}: a bundle of {count:,} parameters, from {library}'s {kind}")
+    return 0
+
+
+def _out(library: str, name: str, out: str, given: dict[str, object]) -> int:
+    loaded = bundle.load(name)
+    if library == "huggingface":
+        from gec.models.convert.huggingface import to_huggingface
+
+        dtype = torch.float16 if given.get("float16") else torch.float32
+        family = to_huggingface(loaded, out, dtype=dtype)
+        print(f"{out}: a Hugging Face model of the family {family}")
+    elif library == "ctranslate2":
+        from gec.models.convert.ctranslate2 import to_ctranslate2
+
+        quantization = str(given.get("quantization") or "float32")
+        to_ctranslate2(loaded, out, quantization=quantization)
+        print(f"{out}: a CTranslate2 model, {quantization}")
+    elif library == "onnx":
+        from gec.models.convert.onnx import to_onnx
+
+        to_onnx(loaded, out)
+        names = ", ".join(sorted(path.name for path in Path(out).glob("*.onnx")))
+        print(f"{out}: {names}")
+    else:
+        from gec.models.convert.fairseq import to_fairseq
+
+        to_fairseq(loaded, out)
+        print(f"{out}: a fairseq checkpoint with its dictionaries")
+    return 0

@@ -1,0 +1,63 @@
+"""What all exports share: a fresh folder, the tokenizer beside the weights, missing packages."""
+
+from __future__ import annotations
+
+import copy
+from importlib import import_module
+from pathlib import Path
+from typing import cast
+
+import torch
+from tokenizers import Tokenizer
+from torch import nn
+
+from gec.errors import ConfigError, ModelError
+from gec.models.bundle import Bundle
+from gec.models.foreign import ForeignSubwords
+from gec.models.transformer import EncoderLayer, Transformer
+
+
+def new_folder(path: str | Path) -> Path:
+    """Create the folder to write to; raises ConfigError where it holds something already."""
+    folder = Path(path)
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        if any(folder.iterdir()):
+            raise ConfigError(f"{folder} is not empty: name a new folder, or empty it")
+    except OSError as error:
+        raise ConfigError(f"cannot write to {folder}: {error.strerror or error}") from error
+    return folder
+
+
+def save_tokenizer(bundle: Bundle, folder: Path) -> list[str]:
+    """Write the bundle's tokenizer files; return its token strings by id, as many as the output's.
+
+    Ids of the output that no token has (vocabularies padded to a round size) get unused names.
+    """
+    bundle.subwords.save(folder)
+    if isinstance(bundle.subwords, ForeignSubwords):
+        return bundle.subwords.tokens(bundle.network.config.vocab_size)
+    tokenizer = Tokenizer.from_file(str(folder / "tokenizer.json"))
+    size = bundle.network.config.vocab_size
+    found = (tokenizer.id_to_token(i) for i in range(size))
+    return [f"<unused {i}>" if token is None else token for i, token in enumerate(found)]
+
+
+def needs(package: str) -> None:
+    """Raise ModelError, naming the extra, where an optional package is missing."""
+    try:
+        import_module(package)
+    except ModuleNotFoundError as error:
+        raise ModelError(
+            f"this needs the package {error.name!r}; install it with: pip install 'gec[convert]'"
+        ) from error
+
+
+def in_float32(bundle: Bundle) -> Transformer:
+    """Return the bundle's network in float32, itself where it is; raises ModelError in int8."""
+    network = bundle.network
+    if not isinstance(cast(EncoderLayer, network.encoder[0]).ffn.up, nn.Linear):
+        raise ModelError("an int8 network cannot be exported: load the bundle in fp32")
+    if all(parameter.dtype == torch.float32 for parameter in network.parameters()):
+        return network
+    return copy.deepcopy(network).float()

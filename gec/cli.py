@@ -206,24 +206,9 @@ def bench(args: argparse.Namespace) -> int | None:
 
 def train(args: argparse.Namespace) -> int | None:
     """``gec train``"""
-    from pathlib import Path
-
-    from gec.models.training.recipe import task_of
     from gec.models.training.train import main
 
-    task = task_of(Path(args.recipe))
-    others = ("data_dir", "part") if task == "gec" else ("data", "dev", "init")
-    for option in others:
-        if getattr(args, option) is not None:
-            raise ConfigError(f"--{option.replace('_', '-')} is not for a recipe of task {task!r}")
-    if task != "gec":
-        from gec.models.training import generation
-
-        return generation.main(args)
-    if args.data is None:
-        raise ConfigError("--data names no prepared data (gec data prepare)")
-    args.budget = args.budget or "25m"
-    if args.dev:
+    if args.dev and args.data:
         return main(args, _dev_scores(args.dev, args.data))
     return main(args)
 
@@ -238,15 +223,8 @@ def distill(args: argparse.Namespace) -> int | None:
 
 def data_prepare(args: argparse.Namespace) -> int | None:
     """``gec data prepare``"""
-    from pathlib import Path
-
     from gec.models.training.data import prepare_main
-    from gec.models.training.recipe import task_of
 
-    if task_of(Path(args.recipe)) != "gec":
-        from gec.models.training import generation
-
-        return generation.prepare_main(args)
     return prepare_main(args)
 
 
@@ -718,8 +696,8 @@ def _add_bench_generate(commands: Commands[argparse.ArgumentParser]) -> None:
         "Compare strategies on one test set: passes, quality, speed, memory.",
     )
     add = parser.add_argument
-    add("sources", metavar="SOURCES", help="one text a line")
-    add("references", nargs="+", metavar="REFERENCE", help="its references, a line each")
+    add("sources", nargs="?", metavar="SOURCES", help="one text a line")
+    add("references", nargs="*", metavar="REFERENCE", help="its references, a line each")
     add(
         "--strategies",
         nargs="+",
@@ -737,7 +715,17 @@ def _add_bench_generate(commands: Commands[argparse.ArgumentParser]) -> None:
     add("--limit", type=positive, metavar="N", help="use only the first N lines")
     add("--rounds", type=natural, default=1, metavar="N", help="0: no time is taken (default: 1)")
     add("--out", metavar="DIR", help="write table, JSON and plots there as well")
-    add_model_options(parser, default=None)
+    add(
+        "--operations",
+        action="store_true",
+        help="count floating-point operations and memory traffic of every strategy, too",
+    )
+    add(
+        "--plot-gamma",
+        metavar="SVG",
+        help="plot the best number of drafted tokens over the acceptance rate, and what it gains",
+    )
+    add_model_options(parser, default=None, required=False)
 
 
 def _add_train(commands: Commands[argparse.ArgumentParser]) -> None:
@@ -749,7 +737,7 @@ def _add_train(commands: Commands[argparse.ArgumentParser]) -> None:
     add("--out", required=True, metavar="DIR", help="where checkpoints and logs go")
     add(
         "--part",
-        choices=("prepare", "teacher", "distill", "verifier", "drafter", "heads"),
+        choices=("prepare", "teacher", "distill", "verifier", "drafter", "heads", "small", "align"),
         help="one stage of a recipe that generates (default: all, those that are done left out)",
     )
     add(

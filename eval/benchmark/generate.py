@@ -499,10 +499,10 @@ def _write(out: Path, heading: Mapping[str, Any], rows: Sequence[Row], text: str
     (out / "table.json").write_text(json.dumps(result, indent=1) + "\n", encoding="utf-8")
     if found := speedups(rows):
         (out / "speedups.svg").write_text(plots.distribution(found), encoding="utf-8")
-    if len(found := _tradeoff(rows)) > 1:
-        quality = "SARI" if rows[0].sari is not None else "ROUGE-L"
-        quality = "BLEU" if rows[0].sari is None and rows[0].rougel is None else quality
-        (out / "tradeoff.svg").write_text(tradeoff_plot(found, quality), encoding="utf-8")
+    if len(points := _tradeoff(rows)) > 1:
+        quality = "SARI" if rows[0].sari is not None else "BLEU"
+        quality = "ROUGE-L" if rows[0].rougel is not None else quality
+        (out / "tradeoff.svg").write_text(tradeoff_plot(points, quality), encoding="utf-8")
 
 
 def _tradeoff(rows: Sequence[Row]) -> dict[str, list[tuple[float, float]]]:

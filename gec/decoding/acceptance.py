@@ -122,10 +122,11 @@ class TopBeta:
         check_beta_tau(self.beta, self.tau)
 
     def __call__(self, state: State, scores: Scores) -> list[Kept]:
-        top, best = scores.logits.max(-1)
-        drafted = _of_drafts(scores)
+        logits = scores.logits
+        top, best = logits.max(-1)
+        drafted = _of_drafts(logits, scores.drafts)
         near = top.float() - drafted.float() <= self.tau
-        stands = near & _among_best(scores, drafted, self.beta)
+        stands = near & _among_best(logits, drafted, self.beta)
         return _keep(state, scores, stands | (best == scores.drafts), best, False)
 
 
@@ -170,8 +171,9 @@ class TopK:
             raise ConfigError(f"the best k: k must be at least 1, not {self.k}")
 
     def __call__(self, state: State, scores: Scores) -> list[Kept]:
-        best = scores.logits.argmax(-1)
-        stands = _among_best(scores, _of_drafts(scores), self.k)
+        logits = scores.logits
+        best = logits.argmax(-1)
+        stands = _among_best(logits, _of_drafts(logits, scores.drafts), self.k)
         return _keep(state, scores, stands | (best == scores.drafts), best, False)
 
 
@@ -218,16 +220,16 @@ def check_beta_tau(beta: int, tau: float) -> None:
         raise ConfigError(f"beta must be at least 1 and tau at least 0, not {beta} and {tau}")
 
 
-def _of_drafts(scores: Scores) -> Tensor:
+def _of_drafts(logits: Tensor, drafts: Tensor) -> Tensor:
     """Return the logits [B, T] of the drafted tokens, -inf beyond a draft."""
-    picked = scores.logits.gather(-1, scores.drafts.clamp_min(0)[..., None])[..., 0]
-    return picked.masked_fill(scores.drafts < 0, -torch.inf)
+    picked = logits.gather(-1, drafts.clamp_min(0)[..., None])[..., 0]
+    return picked.masked_fill(drafts < 0, -torch.inf)
 
 
-def _among_best(scores: Scores, drafted: Tensor, count: int) -> Tensor:
+def _among_best(logits: Tensor, drafted: Tensor, count: int) -> Tensor:
     """Mark [B, T] drafted tokens that fewer than ``count`` are better than; ties do not count."""
-    better = (scores.logits > drafted[..., None]).sum(-1)
-    return (better < count) & (scores.drafts >= 0)
+    better = (logits > drafted[..., None]).sum(-1)
+    return (better < count) & drafted.isfinite()
 
 
 def _keep(state: State, scores: Scores, stands: Tensor, best: Tensor, logprobs: bool) -> list[Kept]:

@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from gec.arguments import natural, not_negative, number, positive
+from gec.arguments import fraction, natural, not_negative, number, positive
 from gec.errors import ConfigError
 
 
@@ -40,13 +40,80 @@ def switch(text: str) -> bool:
     return text == "yes"
 
 
+def threshold(text: str) -> float:
+    """Read a number of at least 0, or ``inf``."""
+    return float("inf") if text == "inf" else not_negative(text)
+
+
+def share(text: str) -> float:
+    """Read a number above 0 and at most 1."""
+    if not (value := fraction(text)):
+        raise argparse.ArgumentTypeError("must be above 0 and at most 1, not 0")
+    return value
+
+
+def one_of(*names: str) -> Callable[[str], str]:
+    """Return what reads one of some names."""
+
+    def read(text: str) -> str:
+        if text not in names:
+            raise argparse.ArgumentTypeError(f"must be one of {', '.join(names)}, not {text!r}")
+        return text
+
+    return read
+
+
+_BEAM_SIZE = Option("beam-size", positive, 5, "hypotheses kept")
+_LENGTH_PENALTY = Option(
+    "length-penalty", number, 1.0, "exponent of the length: more, longer outputs"
+)
+_GAMMA = Option(
+    "gamma",
+    natural,
+    None,
+    "tokens drafted a pass, 0 for none (default: what the acceptance rate and the cost ratio call "
+    "for; early-exit 5, speculative-beam 2)",
+)
+_COST_RATIO = Option(
+    "cost-ratio",
+    not_negative,
+    None,
+    "time of the drafting model's pass in passes of the verifier, to choose gamma by "
+    "(default: measured)",
+)
+_SAMPLING = (
+    Option(
+        "temperature",
+        not_negative,
+        None,
+        "0 takes the likeliest token, more draws (default: 1 for sample, else 0)",
+    ),
+    Option("top-k", positive, None, "draw among the K likeliest tokens (default: among all)"),
+    Option("top-p", share, 1.0, "draw among the likeliest tokens that sum to P (nucleus)"),
+    Option("seed", natural, 0, "another seed draws another output"),
+)
+_FALLBACK = Option(
+    "fallback",
+    fraction,
+    None,
+    "ask the large model where the small one's likeliest token is below P, 0 to 1 "
+    "(default: 0.6 for bild, else 0)",
+)
+_ROLLBACK = Option(
+    "rollback",
+    threshold,
+    None,
+    "nats, 0 to inf; take back a drafted token whose cross-entropy under the large model is more "
+    "(default: 2 for bild; early-exit without it is exact)",
+)
+
 _K = Option("k", positive, None, "tokens drafted at once (default: as many as were trained)")
 
 OPTIONS: dict[str, tuple[Option, ...]] = {
     "greedy": (),
     "beam": (
-        Option("beam-size", positive, 5, "hypotheses kept"),
-        Option("length-penalty", number, 1.0, "exponent of the length: more, longer outputs"),
+        _BEAM_SIZE,
+        _LENGTH_PENALTY,
     ),
     "iad": (Option("tolerance", not_negative, 0.0, "nats a copied token may be behind the best"),),
     "gad": (_K,),
@@ -61,6 +128,22 @@ OPTIONS: dict[str, tuple[Option, ...]] = {
         _K,
         Option("accept-top", positive, None, "accept what is among the verifier's best N"),
         Option("accept-distance", natural, None, "accept ids at most N from the verifier's best"),
+    ),
+    "sample": _SAMPLING,
+    "speculative": (_GAMMA, _COST_RATIO, *_SAMPLING),
+    "hierarchical": (_GAMMA, _COST_RATIO, *_SAMPLING),
+    "early-exit": (_GAMMA, _FALLBACK, _ROLLBACK, *_SAMPLING),
+    "bild": (
+        _FALLBACK,
+        _ROLLBACK,
+        Option("longest", positive, 10, "tokens the small model writes at most before it is read"),
+        *_SAMPLING,
+    ),
+    "speculative-beam": (
+        _BEAM_SIZE,
+        _LENGTH_PENALTY,
+        _GAMMA,
+        Option("draft", one_of("source", "small"), "source", "what drafts: source or small"),
     ),
 }
 """The options of every strategy."""

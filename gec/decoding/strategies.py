@@ -5,6 +5,7 @@ A strategy is a row of :data:`STRATEGIES` here and one of its options in gec.dec
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
@@ -19,13 +20,20 @@ from gec.decoding.acceptance import (
     TopBeta,
     TopK,
 )
+from gec.decoding.adaptive import AdaptiveLength, cost_ratio
 from gec.decoding.beam import BeamSearch
+from gec.decoding.bild import FALLBACK, ROLLBACK, Rollback, big_little_decoder
 from gec.decoding.decoder import Decoder, LengthLimit
+from gec.decoding.drafters import Drafter
+from gec.decoding.drafters.aligned import AlignedCopyDrafter
 from gec.decoding.drafters.copy import CopyDrafter
+from gec.decoding.drafters.early_exit import EarlyExitDrafter, ExitModel
 from gec.decoding.drafters.heads import HeadsDrafter, HeadsModel
 from gec.decoding.drafters.nat import BlockModel, NatDrafter, Unverified
+from gec.decoding.drafters.small_model import FixedLength, Length, SmallModelDrafter
 from gec.decoding.model import Model
 from gec.decoding.options import complete
+from gec.decoding.sampling import Sampling, acceptance
 from gec.errors import ConfigError, ModelError
 
 
@@ -39,6 +47,10 @@ class Parts:
         blocks: the non-autoregressive drafter, if the bundle has one.
         heads: the verifier with its extra heads, if the bundle has some.
         limit: how long outputs may get.
+        longest: the most tokens a source may have (without EOS); None: what the model takes.
+        split: lines are cut into sentences.
+        smaller: smaller models of the same task and vocabulary, the largest first.
+        early: the verifier with an exit behind its first layers, if it was trained with one.
     """
 
     name: str
@@ -46,6 +58,10 @@ class Parts:
     blocks: BlockModel | None = None
     heads: HeadsModel | None = None
     limit: LengthLimit = field(default_factory=LengthLimit)
+    longest: int | None = None
+    split: bool = True
+    smaller: tuple[Model, ...] = ()
+    early: ExitModel | None = None
 
 
 Build = Callable[[Parts, Mapping[str, Any]], Decoder]
@@ -109,6 +125,119 @@ def _blockwise(parts: Parts, values: Mapping[str, Any]) -> Decoder:
     return Decoder(parts.heads, drafter, rule, limit=parts.limit)
 
 
+def _sample(parts: Parts, values: Mapping[str, Any]) -> Decoder:
+    rule = acceptance(_sampling(values, 1.0))
+    return Decoder(parts.model, None, rule, limit=parts.limit, seed=values["seed"])
+
+
+def _speculative(parts: Parts, values: Mapping[str, Any]) -> Decoder:
+    small, sampling = _smaller(parts)[-1], _sampling(values, 0.0)
+    length = _length(small, parts.model, values)
+    drafter = SmallModelDrafter(small, length=length, sampling=sampling)
+    return _sampled(parts.model, drafter, sampling, parts, values)
+
+
+def _hierarchical(parts: Parts, values: Mapping[str, Any]) -> Decoder:
+    models = _smaller(parts)
+    if len(models) < 2:
+        raise ModelError(
+            f"bundle {parts.name} has one smaller model, a hierarchy needs two or more: "
+            "choose speculative"
+        )
+    sampling = _sampling(values, 0.0)
+    drafter: Drafter | None = None
+    larger = [parts.model, *models[:-1]]
+    for model, verifier in zip(reversed(models), reversed(larger), strict=True):
+        length = _length(model, verifier, values)
+        drafter = SmallModelDrafter(model, drafter, length=length, sampling=sampling)
+    return _sampled(parts.model, drafter, sampling, parts, values)
+
+
+def _early_exit(parts: Parts, values: Mapping[str, Any]) -> Decoder:
+    if parts.early is None:
+        raise ModelError(
+            f"bundle {parts.name} was not trained with an early exit: train one "
+            "(early_exit in the recipe) or choose another strategy"
+        )
+    sampling, gamma = _sampling(values, 0.0), values["gamma"]
+    drafter = EarlyExitDrafter(
+        parts.early.exit,
+        length=FixedLength(5 if gamma is None else gamma),
+        sampling=sampling,
+        fallback=values["fallback"] or 0.0,
+    )
+    if values["rollback"] is None:
+        return _sampled(parts.early, drafter, sampling, parts, values)
+    rule = Rollback(values["rollback"], sampling)
+    return Decoder(parts.early, drafter, rule, limit=parts.limit, seed=values["seed"])
+
+
+def _bild(parts: Parts, values: Mapping[str, Any]) -> Decoder:
+    return big_little_decoder(
+        parts.model,
+        _smaller(parts)[-1],
+        fallback=FALLBACK if values["fallback"] is None else values["fallback"],
+        rollback=ROLLBACK if values["rollback"] is None else values["rollback"],
+        longest=values["longest"],
+        sampling=_sampling(values, 0.0),
+        limit=parts.limit,
+        seed=values["seed"],
+    )
+
+
+def _speculative_beam(parts: Parts, values: Mapping[str, Any]) -> Decoder:
+    gamma = 2 if values["gamma"] is None else values["gamma"]
+    drafter: Drafter = AlignedCopyDrafter(gamma)
+    if values["draft"] == "small":
+        drafter = SmallModelDrafter(_smaller(parts)[-1], length=FixedLength(gamma))
+    rule = BeamSearch(values["beam_size"], values["length_penalty"])
+    return Decoder(parts.model, drafter, rule, limit=parts.limit)
+
+
+def _smaller(parts: Parts) -> tuple[Model, ...]:
+    if not parts.smaller:
+        raise ModelError(
+            f"bundle {parts.name} has no smaller model to draft with: train one "
+            "(gec train RECIPE --part small) or choose another strategy"
+        )
+    return parts.smaller
+
+
+def _sampling(values: Mapping[str, Any], temperature: float) -> Sampling:
+    """Return how to draw; options that need a temperature are refused without one."""
+    given = values["temperature"]
+    sampling = Sampling(temperature if given is None else given, values["top_k"], values["top_p"])
+    if sampling.greedy and (sampling.top_k is not None or sampling.top_p < 1):
+        raise ConfigError("--top-k and --top-p draw tokens: they need a --temperature above 0")
+    return sampling
+
+
+def _length(small: Model, large: Model, values: Mapping[str, Any]) -> Length:
+    """Return the given gamma or the choice of it; warn where the small model saves no time."""
+    gamma, cost = values["gamma"], values["cost_ratio"]
+    if gamma is not None:
+        if cost is not None:
+            raise ConfigError("--gamma and --cost-ratio exclude each other: one chooses the other")
+        return FixedLength(gamma)
+    if cost is None:
+        timing = cost_ratio(small, large)
+        if warning := timing.warning():
+            warnings.warn(warning, stacklevel=2)
+        cost = timing.ratio
+    return AdaptiveLength(cost)
+
+
+def _sampled(
+    model: Model,
+    drafter: Drafter | None,
+    sampling: Sampling,
+    parts: Parts,
+    values: Mapping[str, Any],
+) -> Decoder:
+    rule = acceptance(sampling)
+    return Decoder(model, drafter, rule, limit=parts.limit, seed=values["seed"])
+
+
 STRATEGIES: dict[str, Build] = {
     "greedy": _greedy,
     "beam": _beam,
@@ -117,6 +246,12 @@ STRATEGIES: dict[str, Build] = {
     "gad++": _gad_plus_plus,
     "nat": _nat,
     "blockwise": _blockwise,
+    "sample": _sample,
+    "speculative": _speculative,
+    "hierarchical": _hierarchical,
+    "early-exit": _early_exit,
+    "bild": _bild,
+    "speculative-beam": _speculative_beam,
 }
 
 

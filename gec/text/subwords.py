@@ -63,6 +63,7 @@ class Subwords:
             tokenizer.id_to_token(i) or "" for i in range(tokenizer.get_vocab_size())
         ]
         self._encode_word = lru_cache(maxsize=200_000)(self._encode_word_uncached)
+        self._raw = lru_cache(maxsize=None)(self._raw_uncached)
 
     def __len__(self) -> int:
         return len(self._pieces)
@@ -115,13 +116,9 @@ class Subwords:
             elif i in _MARKERS_BY_ID:
                 marker = _MARKERS_BY_ID[i] if word else ""
             elif i >= len(SPECIALS):
-                piece = self._pieces[i]
-                if piece.startswith(_WORD_START):
-                    close(position)
-                    piece = piece[1:]
-                    if not piece:  # the bare word start: an empty first piece
-                        continue
-                word.extend(_BYTE_OF[char] for char in piece)
+                if self._pieces[i].startswith(_WORD_START):
+                    close(position)  # the bare word start is an empty first piece
+                word += self._raw(i)
         close(len(ids))
         return spans
 
@@ -133,8 +130,12 @@ class Subwords:
         piece = self._pieces[i]
         if i < len(SPECIALS):
             return piece
-        raw = bytes(_BYTE_OF[char] for char in piece if char != _WORD_START)
-        return (" " if piece.startswith(_WORD_START) else "") + raw.decode("utf-8", "replace")
+        blank = " " if piece.startswith(_WORD_START) else ""
+        return blank + self._raw(i).decode("utf-8", "replace")
+
+    def _raw_uncached(self, i: int) -> bytes:
+        """Return the UTF-8 of a piece, without the mark of a word's start."""
+        return bytes(_BYTE_OF[char] for char in self._pieces[i].removeprefix(_WORD_START))
 
     def _encode_word_uncached(self, word: str) -> tuple[int, ...]:
         for ids in (self._analysed(word), self._plain(word)):

@@ -31,7 +31,7 @@ from gec.models import bundle
 from gec.models.training.inflection_table import build_inflections
 from gec.models.training.ngram_table import build_ngrams
 from gec.models.training.noise import DEFAULT_RATES, Lexicon, Noiser
-from gec.models.training.recipe import DataRecipe, Recipe, Source, load_recipe
+from gec.models.training.recipe import DataRecipe, Recipe, Source, load_recipe, task_of
 from gec.models.training.spelling_table import read_speller
 from gec.text.inflection import Inflections
 from gec.text.spelling import Speller
@@ -386,6 +386,10 @@ def load_noiser(packed: Path, recipe: Recipe) -> Noiser:
 
 def prepare_main(args: argparse.Namespace) -> int:
     """``gec data prepare RECIPE --data-dir DIR --out DIR [--exclude FILE ...]``."""
+    if task_of(Path(args.recipe)) != "gec":
+        from gec.models.training import generation
+
+        return generation.prepare_main(args)
     recipe = load_recipe(Path(args.recipe))
     exclude = [Path(name) for name in getattr(args, "exclude", None) or ()]
     subwords = Subwords.load(bundle.find(args.subwords)) if args.subwords else None

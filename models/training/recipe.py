@@ -106,6 +106,7 @@ def _over(below: dict[str, Any], above: dict[str, Any]) -> dict[str, Any]:
 _KINDS: dict[Any, Any] = {
     "str": str, "int": int, "float": (int, float), "bool": bool, "tuple[int, int]": tuple,
     "tuple[str, ...]": tuple, "dict[str, float]": dict, "dict[str, Any]": dict,
+    "dict[str, str]": dict, "tuple[float, float]": tuple,
 }  # fmt: skip
 
 
@@ -117,11 +118,8 @@ def parse_duration(text: str) -> float:
     return float(match[1]) * {"": 1, "s": 1, "m": 60, "h": 3600}[match[2]]
 
 
-def load_recipe(path: Path) -> Recipe:
-    """Read a recipe and put its settings over those of its ``base``, a recipe beside it.
-
-    A missing file, bad TOML, an unknown or missing setting raises ConfigError.
-    """
+def read_layers(path: Path) -> dict[str, Any]:
+    """Read a recipe's tables over those of its ``base``, a recipe beside it."""
     raw = _read(path)
     if (base := raw.pop("base", None)) is not None:
         if not isinstance(base, str):
@@ -130,36 +128,48 @@ def load_recipe(path: Path) -> Recipe:
         if "base" in below:
             raise ConfigError(f"{path}: its base {base} has a base itself")
         raw = _over(below, raw)
+    return raw
 
-    def build(kind: Any, values: Any, where: str) -> Any:
-        if not isinstance(values, dict):
-            raise ConfigError(f"{path}: [{where}] is missing or not a table")
-        if unknown := sorted(set(values) - {f.name for f in fields(kind)}):
-            raise ConfigError(f"{path}: unknown setting in [{where}]: {', '.join(unknown)}")
-        frozen = {k: tuple(v) if isinstance(v, list) else v for k, v in values.items()}
-        for setting in fields(kind):
-            value = frozen.get(setting.name)
-            if value is not None and not isinstance(value, _KINDS.get(setting.type, object)):
-                raise ConfigError(
-                    f"{path}: [{where}] {setting.name} must be {setting.type}, not {value!r}"
-                )
-        try:
-            return kind(**frozen)
-        except TypeError as error:
-            raise ConfigError(f"{path}: [{where}]: {error}") from error
 
+def build(path: Path, kind: Any, values: Any, where: str) -> Any:
+    """Return the dataclass ``kind`` of a recipe's table; what does not fit raises ConfigError."""
+    if not isinstance(values, dict):
+        raise ConfigError(f"{path}: [{where}] is missing or not a table")
+    if unknown := sorted(set(values) - {f.name for f in fields(kind)}):
+        raise ConfigError(f"{path}: unknown setting in [{where}]: {', '.join(unknown)}")
+    frozen = {k: tuple(v) if isinstance(v, list) else v for k, v in values.items()}
+    for setting in fields(kind):
+        value = frozen.get(setting.name)
+        if value is not None and not isinstance(value, _KINDS.get(setting.type, object)):
+            raise ConfigError(
+                f"{path}: [{where}] {setting.name} must be {setting.type}, not {value!r}"
+            )
+    try:
+        return kind(**frozen)
+    except TypeError as error:
+        raise ConfigError(f"{path}: [{where}]: {error}") from error
+
+
+def load_recipe(path: Path) -> Recipe:
+    """Read a correction recipe.
+
+    A missing file, bad TOML, an unknown or missing setting raises ConfigError.
+    """
+    raw = read_layers(path)
     data = raw.get("data")
     sources = data.get("source") if isinstance(data, dict) else None
     if not isinstance(data, dict) or not isinstance(sources, list) or not sources:
         raise ConfigError(f"{path}: no [[data.source]]")
-    data["source"] = [build(Source, source, "data.source") for source in sources]
-    return build(
-        Recipe,
-        raw
-        | {
-            "data": build(DataRecipe, data, "data"),
-            "noise": build(NoiseRecipe, raw.get("noise"), "noise"),
-            "training": build(TrainingRecipe, raw.get("training"), "training"),
-        },
-        "top level",
-    )
+    data["source"] = [build(path, Source, source, "data.source") for source in sources]
+    parts = {
+        "data": build(path, DataRecipe, data, "data"),
+        "noise": build(path, NoiseRecipe, raw.get("noise"), "noise"),
+        "training": build(path, TrainingRecipe, raw.get("training"), "training"),
+    }
+    recipe: Recipe = build(path, Recipe, raw | parts, "top level")
+    return recipe
+
+
+def task_of(path: Path) -> str:
+    """Return what a recipe is for: "gec" for correction."""
+    return str(read_layers(path).get("task"))

@@ -16,15 +16,16 @@ import time
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path
 from types import FrameType
-from typing import Any
+from typing import Any, Protocol
 
 import torch
 import torch.nn.functional as F
 from lightning.fabric import Fabric
 from torch import Tensor, nn
-from torch.utils.data import DataLoader
+from torch.utils.data import DataLoader, IterableDataset
 
 from gec.decoding.decoder import Decoder
 from gec.decoding.drafters.copy import CopyDrafter
@@ -40,7 +41,13 @@ from gec.models.training.data import (
     respelt,
     worker_starts,
 )
-from gec.models.training.recipe import Recipe, TrainingRecipe, load_recipe, parse_duration
+from gec.models.training.recipe import (
+    Recipe,
+    TrainingRecipe,
+    load_recipe,
+    parse_duration,
+    task_of,
+)
 from gec.models.transformer import Transformer, TransformerConfig
 from gec.models.verifier import TransformerVerifier
 from gec.text.edits import WordEdit, align
@@ -88,7 +95,7 @@ def loss_of(
     return (losses * weight).sum() / weight.sum().clamp_min(1e-6), real.sum()
 
 
-def learning_rate(share: float, training: TrainingRecipe) -> float:
+def learning_rate(share: float, training: Schedule) -> float:
     """Return the learning rate after ``share`` (0 to 1) of the budget."""
     warm = min(1.0, (share + 1e-4) / max(training.warmup_share, 1e-9))
     return training.learning_rate * min(warm, _decay(share, training))
@@ -100,16 +107,16 @@ def edit_weight(share: float, training: TrainingRecipe) -> float:
     return end + (training.edit_weight - end) * _decay(share, training)
 
 
-def _decay(share: float, training: TrainingRecipe) -> float:
+def _decay(share: float, training: Schedule) -> float:
     """Return 1 before the last ``decay_share`` of the budget, then linearly down to 0."""
     return min(1.0, max(0.0, 1.0 - share) / max(training.decay_share, 1e-9))
 
 
-def make_optimizers(model: nn.Module, training: TrainingRecipe) -> list[torch.optim.Optimizer]:
+def make_optimizers(model: nn.Module, training: Schedule) -> list[torch.optim.Optimizer]:
     """Return Muon for the layers' matrices (Jordan 2024) and AdamW for the rest, or AdamW alone."""
     if training.optimizer not in ("muon", "adamw"):
         raise ConfigError(f"unknown optimizer {training.optimizer!r}, expected muon or adamw")
-    named = {id(p): (name, p) for name, p in model.named_parameters()}.values()
+    named = {id(p): (name, p) for name, p in model.named_parameters() if p.requires_grad}.values()
     muon = training.optimizer == "muon"
     matrices = [p for name, p in named if muon and p.ndim == 2 and "coder." in name]
     taken = {id(p) for p in matrices}
@@ -253,6 +260,101 @@ class _Stop:
         self._asked = True
 
 
+class Schedule(Protocol):
+    """What :func:`fit` reads of a recipe: see TrainingRecipe in gec.models.training.recipe."""
+
+    @property
+    def optimizer(self) -> str: ...
+    @property
+    def learning_rate(self) -> float: ...
+    @property
+    def warmup_share(self) -> float: ...
+    @property
+    def decay_share(self) -> float: ...
+    @property
+    def weight_decay(self) -> float: ...
+    @property
+    def gradient_clip(self) -> float: ...
+    @property
+    def precision(self) -> str: ...
+    @property
+    def validate_every(self) -> str: ...
+    @property
+    def save_every(self) -> str: ...
+
+
+class Objective(Protocol):
+    """What a run trains, on what data, and how it is measured.
+
+    Attributes:
+        module: the network; only its parameters that require gradients are trained.
+        config: its architecture, kept in the checkpoint: a run is continued with the same one.
+    """
+
+    @property
+    def module(self) -> nn.Module: ...
+    @property
+    def config(self) -> dict[str, Any]: ...
+
+    def stream(self, rank: int, starts: Sequence[tuple[int, int]]) -> IterableDataset[Any]:
+        """Return the endless batches; each has ``position`` and ``to(device)``."""
+
+    def loss(self, model: nn.Module, batch: Any, share: float) -> tuple[Tensor, Tensor]:
+        """Return (loss, number of target tokens) after ``share`` of the budget."""
+
+    def measure(self, device: torch.device) -> dict[str, float]:
+        """Return validation scores; the module is put into training mode again."""
+
+
+class Correction:
+    """The objective of a correction recipe: noisy sentences in, clean ones out."""
+
+    def __init__(
+        self,
+        recipe: Recipe,
+        packed: Path,
+        *,
+        seed: int,
+        init: str | None = None,
+        evaluate: Callable[[Transformer], dict[str, float]] | None = None,
+    ) -> None:
+        self.recipe, self.packed, self.seed, self.evaluate = recipe, packed, seed, evaluate
+        self.subwords = Subwords.load(packed)
+        try:
+            config = TransformerConfig.from_dict(
+                {"vocab_size": len(self.subwords)} | recipe.network
+            )
+        except ModelError as error:
+            raise ConfigError(f"recipe {recipe.name}, [network]: {error}") from error
+        self.module, self.config = Transformer(config), config.to_dict()
+        if init is not None:
+            _start_from(bundle.load(init), self.module, self.subwords)
+
+    @cached_property
+    def _validation(self) -> tuple[list[Pair], list[Batch], list[Batch]]:
+        pairs, real = validation_pairs(self.packed, self.recipe, self.subwords)
+        return pairs, _batches(pairs), _batches(real)
+
+    def stream(self, rank: int, starts: Sequence[tuple[int, int]]) -> NoisyBatches:
+        return NoisyBatches(self.packed, self.recipe, seed=self.seed, rank=rank, starts=starts)
+
+    def loss(self, model: nn.Module, batch: Batch, share: float) -> tuple[Tensor, Tensor]:
+        training = self.recipe.training
+        return loss_of(model, batch, training, edit_weight(share, training))
+
+    def measure(self, device: torch.device) -> dict[str, float]:
+        pairs, validation, real = self._validation
+        scores = validate(self.module, [b.to(device) for b in validation])
+        if real:
+            on_pairs = validate(self.module, [b.to(device) for b in real])
+            scores |= {f"pairs_{name}": value for name, value in on_pairs.items()}
+        scores |= decode(self.module, self.subwords, pairs[:_DECODED])
+        if self.evaluate is not None:
+            scores |= self.evaluate(self.module)
+            self.module.train()
+        return scores
+
+
 def train(
     recipe: Recipe,
     packed: Path,
@@ -265,10 +367,37 @@ def train(
     init: str | None = None,
     evaluate: Callable[[Transformer], dict[str, float]] | None = None,
 ) -> Progress:
-    """Train until ``budget`` seconds of training time are used, or until asked to stop.
+    """Train a correction recipe: see :func:`fit`.
 
     A new run starts from the weights of the bundle ``init``, if one is named. ``evaluate`` adds
     scores of its own to every validation.
+    """
+    goes_on = resume and (out / "last.ckpt").exists()
+
+    def objective() -> Correction:
+        start = None if goes_on else init
+        return Correction(recipe, packed, seed=seed, init=start, evaluate=evaluate)
+
+    return fit(
+        objective, recipe.training, out, budget=budget, resume=resume, seed=seed, workers=workers
+    )
+
+
+def fit(
+    make: Callable[[], Objective],
+    training: Schedule,
+    out: Path,
+    *,
+    budget: float,
+    resume: bool = False,
+    seed: int = 0,
+    workers: int = 1,
+    snapshots: int = 0,
+) -> Progress:
+    """Train until ``budget`` seconds of training time are used, or until asked to stop.
+
+    ``make`` is called once, after the random numbers are seeded. The last ``snapshots`` saved
+    weights are kept as ``step-*.ckpt``, to be averaged.
 
     SIGTERM and SIGINT (Ctrl-C) ask: the run saves and returns. Call it in the main thread.
 
@@ -277,21 +406,14 @@ def train(
         DataError: the packed data or the checkpoint is missing or broken; the loss is not finite;
             a checkpoint cannot be saved (the last one is kept).
     """
-    training = recipe.training
     fabric = Fabric(accelerator="auto", devices="auto", precision=training.precision)  # type: ignore[arg-type]
     if "WORLD_SIZE" not in os.environ and fabric.device.type == "cpu":
         fabric = Fabric(accelerator="cpu", devices=1, precision=training.precision)  # type: ignore[arg-type]
     fabric.launch()
     fabric.seed_everything(seed, verbose=False)
-    subwords = Subwords.load(packed)
-    try:
-        config = TransformerConfig.from_dict({"vocab_size": len(subwords)} | recipe.network)
-    except ModelError as error:
-        raise ConfigError(f"recipe {recipe.name}, [network]: {error}") from error
-    module = Transformer(config)
+    objective = make()
+    module, config = objective.module, objective.config
     optimizers = make_optimizers(module, training)
-    if init is not None and not (resume and (out / "last.ckpt").exists()):
-        _start_from(bundle.load(init), module, subwords)
     model, *wrapped = fabric.setup(module, *optimizers)
     progress = Progress()
     checkpoint = out / "last.ckpt"
@@ -301,9 +423,7 @@ def train(
     elif checkpoint.exists():
         raise ConfigError(f"{checkpoint} exists: continue it with --resume or choose another --out")
     starts = worker_starts(progress.positions, max(1, workers))
-    stream = NoisyBatches(packed, recipe, seed=seed, rank=fabric.global_rank, starts=starts)
-    pairs, real_pairs = validation_pairs(packed, recipe, subwords)
-    validation, real = _batches(pairs), _batches(real_pairs)
+    stream = objective.stream(fabric.global_rank, starts)
     parameters = sum(p.numel() for p in module.parameters())
     fabric.print(f"{parameters / 1e6:.1f} M parameters on {fabric.device}, from {progress.step}")
     save_every, validate_every = map(parse_duration, (training.save_every, training.validate_every))
@@ -314,19 +434,17 @@ def train(
     log = _Log(out, fabric.is_global_zero)
 
     def measure() -> None:
-        scores = validate(module, [b.to(fabric.device) for b in validation])
-        if real:
-            on_pairs = validate(module, [b.to(fabric.device) for b in real])
-            scores |= {f"pairs_{name}": value for name, value in on_pairs.items()}
-        scores |= decode(module, subwords, pairs[:_DECODED])
-        if evaluate is not None:
-            scores |= evaluate(module)
-            module.train()
+        scores = objective.measure(fabric.device)
         progress.history.append({"step": float(progress.step)} | scores)
         log.row(step=progress.step, minutes=progress.seconds / 60, **scores)
 
+    def save() -> None:
+        _save(fabric, checkpoint, module, optimizers, config, progress)
+        if snapshots and fabric.is_global_zero:
+            _keep_snapshot(checkpoint, progress.step, snapshots)
+
     with _Stop() as stop:  # before the workers start: they inherit deafness to Ctrl-C
-        batches: Iterator[Batch] = iter(
+        batches: Iterator[Any] = iter(
             DataLoader(
                 stream,
                 batch_size=None,
@@ -349,7 +467,7 @@ def train(
             for optimizer in optimizers:
                 for group in optimizer.param_groups:
                     group["lr"] = rate
-            loss, tokens = loss_of(model, batch, training, edit_weight(share, training))
+            loss, tokens = objective.loss(model, batch, share)
             fabric.backward(loss)
             norm = nn.utils.clip_grad_norm_(module.parameters(), training.gradient_clip)
             if not math.isfinite(float(norm)):
@@ -385,10 +503,10 @@ def train(
                 measure()
                 next_validation = progress.seconds + validate_every
             if progress.seconds >= next_save:
-                _save(fabric, checkpoint, module, optimizers, config, progress)
+                save()
                 next_save = progress.seconds + save_every
         measure()
-        _save(fabric, checkpoint, module, optimizers, config, progress)
+        save()
     return progress
 
 
@@ -420,13 +538,13 @@ class _Log:
 def _save(
     fabric: Fabric,
     path: Path,
-    module: Transformer,
+    module: nn.Module,
     optimizers: list[torch.optim.Optimizer],
-    config: TransformerConfig,
+    config: dict[str, Any],
     progress: Progress,
 ) -> None:
     state: dict[str, Any] = {
-        "config": config.to_dict(),
+        "config": config,
         "model": module.state_dict(),
         "optimizers": [optimizer.state_dict() for optimizer in optimizers],
         "progress": {name: getattr(progress, name) for name in Progress.__slots__},
@@ -444,6 +562,16 @@ def _save(
     fabric.barrier()
 
 
+def _keep_snapshot(checkpoint: Path, step: int, count: int) -> None:
+    """Copy the checkpoint's weights to ``step-N.ckpt`` and leave the last ``count`` of those."""
+    state = torch.load(checkpoint, map_location="cpu", weights_only=True)
+    part = checkpoint.with_name("snapshot.part")
+    torch.save({name: state[name] for name in ("config", "model")}, part)
+    part.replace(checkpoint.with_name(f"step-{step:08d}.ckpt"))
+    for old in sorted(checkpoint.parent.glob("step-*.ckpt"))[:-count]:
+        old.unlink()
+
+
 def _start_from(start: bundle.Bundle, module: Transformer, subwords: Subwords) -> None:
     if start.network.config != module.config:
         raise ConfigError(f"bundle {start.name} has another architecture than the recipe")
@@ -457,9 +585,9 @@ def _start_from(start: bundle.Bundle, module: Transformer, subwords: Subwords) -
 def _load(
     fabric: Fabric,
     path: Path,
-    module: Transformer,
+    module: nn.Module,
     optimizers: list[torch.optim.Optimizer],
-    config: TransformerConfig,
+    config: dict[str, Any],
 ) -> Progress:
     try:
         state = torch.load(path, map_location="cpu", weights_only=True)
@@ -468,7 +596,7 @@ def _load(
     except Exception as error:  # whatever a broken file makes torch, or the dictionary, raise
         reason = (str(error).splitlines() or [type(error).__name__])[0]
         raise DataError(f"cannot read checkpoint {path}: {reason}") from error
-    if saved_config != config.to_dict():
+    if saved_config != config:
         raise ConfigError(f"{path} holds another architecture than the recipe: {saved_config}")
     module.load_state_dict(weights)
     try:
@@ -484,14 +612,26 @@ def main(
     args: argparse.Namespace,
     evaluate: Callable[[Transformer], dict[str, float]] | None = None,
 ) -> int:
-    """``gec train RECIPE --data DIR --out DIR [--budget 25m] [--resume]``."""
+    """``gec train RECIPE --out DIR``: hand recipes that generate on, train the others."""
+    path, options = Path(args.recipe), vars(args)
+    task = task_of(path)
+    for name in ("data_dir", "part") if task == "gec" else ("data", "dev", "init"):
+        if options.get(name) is not None:
+            option = f"--{name.replace('_', '-')}"
+            raise ConfigError(f"{option} is not for a recipe of task {task!r}")
     if getattr(args, "threads", None):
         torch.set_num_threads(args.threads)
+    if task != "gec":
+        from gec.models.training import generation
+
+        return generation.main(args)
+    if args.data is None:
+        raise ConfigError("--data names no prepared data (gec data prepare)")
     progress = train(
-        load_recipe(Path(args.recipe)),
+        load_recipe(path),
         Path(args.data),
         Path(args.out),
-        budget=parse_duration(args.budget),
+        budget=parse_duration(args.budget or "25m"),
         resume=args.resume,
         seed=args.seed or 0,
         workers=args.workers,

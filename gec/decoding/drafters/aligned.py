@@ -53,7 +53,7 @@ class AlignedCopyDrafter(Drafter):
         longest: tokens drafted at most; passes of a whole beam seldom get further.
     """
 
-    def __init__(self, longest: int = 4) -> None:
+    def __init__(self, longest: int = 2) -> None:
         if longest < 0:
             raise ConfigError(f"the longest draft must be at least 0 tokens, not {longest}")
         self.longest = longest

@@ -430,7 +430,7 @@ def test_from_a_recipe_to_a_bundle(
     assert "target tokens" in capsys.readouterr().out
     args = argparse.Namespace(
         checkpoints=[str(tmp_path / "run" / "last.ckpt")], out=str(tmp_path / "tiny"),
-        data=str(packed), name="tiny", tolerance=0.0,
+        data=str(packed), name="tiny", tolerance=0.0, precision="fp16",
     )  # fmt: skip
     assert bundle.export_main(args) == 0
     loaded = bundle.load(str(tmp_path / "tiny"))

@@ -1,0 +1,120 @@
+"""Plain text to subword ids and back: byte-level BPE over whole sentences, any language.
+
+Translation and summarization need no words: what :class:`gec.text.subwords.Subwords` adds for
+English (case and inflection markers, words with offsets) would stand in their way.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import Protocol
+
+from tokenizers import Tokenizer, decoders, models, normalizers, pre_tokenizers, trainers
+
+from gec.errors import ConfigError, ModelError
+
+SPECIALS = ("<pad>", "<s>", "</s>")
+PAD_ID, BOS_ID, EOS_ID = 0, 1, 2
+
+
+class TextCodec(Protocol):
+    """What turns text into token ids and back."""
+
+    def __len__(self) -> int: ...
+
+    def encode(self, text: str) -> list[int]:
+        """Return the ids of a text, without BOS and EOS."""
+
+    def decode(self, ids: Sequence[int]) -> str:
+        """Return the text of any ids; special tokens give none."""
+
+    def pieces(self, ids: Sequence[int]) -> list[str]:
+        """Return ids as readable strings, for traces."""
+
+
+class Vocabulary:
+    """The joint vocabulary of a bundle that generates: ``tokenizer.json``.
+
+    Byte-level BPE (Sennrich 2016; Radford 2019): there is no unknown token, and text comes back as
+    it was but for the kind and number of blanks and for composed characters (NFC).
+    """
+
+    def __init__(self, tokenizer: Tokenizer) -> None:
+        found = tuple(tokenizer.id_to_token(i) for i in range(len(SPECIALS)))
+        if found != SPECIALS:
+            raise ModelError(f"tokenizer.json does not begin with the special tokens {SPECIALS}")
+        tokenizer.encode_special_tokens = True  # a user who types "</s>" gets plain text
+        self._tokenizer = tokenizer
+
+    def __len__(self) -> int:
+        size: int = self._tokenizer.get_vocab_size()
+        return size
+
+    @property
+    def fingerprint(self) -> str:
+        """A hash that is equal where every text has the same ids."""
+        return hashlib.sha256(self._tokenizer.to_str().encode()).hexdigest()[:16]
+
+    def encode(self, text: str) -> list[int]:
+        """Return the ids of a text, without BOS and EOS; lone surrogates become question marks."""
+        words = text.encode("utf-8", "replace").decode().split()
+        if not words:
+            return []
+        text = " " + " ".join(words)  # every word has a blank before it, the first too
+        ids: list[int] = self._tokenizer.encode(text, add_special_tokens=False).ids
+        return ids
+
+    def decode(self, ids: Sequence[int]) -> str:
+        """Return the text of any ids; special tokens give none, broken UTF-8 U+FFFD."""
+        words = [i for i in ids if i >= len(SPECIALS)]
+        text: str = self._tokenizer.decode(words, skip_special_tokens=False)
+        return " ".join(text.split())
+
+    def pieces(self, ids: Sequence[int]) -> list[str]:
+        """Return ids as readable strings, for traces; a broken character is U+FFFD."""
+        return [SPECIALS[i] if i < len(SPECIALS) else self._tokenizer.decode([i]) for i in ids]
+
+    def save(self, folder: Path) -> None:
+        self._tokenizer.save(str(folder / "tokenizer.json"))
+
+    @classmethod
+    def load(cls, folder: Path) -> Vocabulary:
+        """Read ``tokenizer.json``; a missing or broken one raises ModelError."""
+        path = folder / "tokenizer.json"
+        try:
+            tokenizer = Tokenizer.from_file(str(path))
+        except Exception as error:  # the library raises bare Exception
+            raise ModelError(f"cannot read {path}: {error}") from error
+        return cls(tokenizer)
+
+    @classmethod
+    def train(cls, texts: Iterable[str], *, size: int) -> Vocabulary:
+        """Learn a vocabulary of at most ``size`` from plain text.
+
+        Raises:
+            ConfigError: ``size`` is too small for all bytes.
+        """
+        alphabet = sorted(pre_tokenizers.ByteLevel.alphabet())
+        if size < len(SPECIALS) + len(alphabet):
+            least = len(SPECIALS) + len(alphabet)
+            raise ConfigError(f"a vocabulary must have at least {least} entries, not {size}")
+        tokenizer = Tokenizer(models.BPE())
+        tokenizer.normalizer = normalizers.NFC()
+        tokenizer.pre_tokenizer = pre_tokenizers.Sequence(
+            [
+                pre_tokenizers.Digits(individual_digits=True),
+                pre_tokenizers.ByteLevel(add_prefix_space=False, use_regex=True),
+            ]
+        )
+        tokenizer.decoder = decoders.ByteLevel()
+        trainer = trainers.BpeTrainer(
+            vocab_size=size,
+            special_tokens=list(SPECIALS),
+            initial_alphabet=alphabet,
+            show_progress=False,
+        )
+        # the first word of a text gets the blank that the others have before them
+        tokenizer.train_from_iterator((" " + " ".join(text.split()) for text in texts), trainer)
+        return cls(tokenizer)

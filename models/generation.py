@@ -1,0 +1,227 @@
+"""Bundles that generate: translation, summarization, simplification.
+
+A folder as in :mod:`gec.models.bundle`, whose ``tokenizer.json`` is a
+:class:`~gec.text.vocabulary.Vocabulary`, with optional parts that speed decoding up:
+
+- ``drafter/``: ``config.json`` and ``model.safetensors`` of a network that drafts for this one
+  (``kind``: "nat"), with the fingerprint of the vocabulary they share;
+- ``smaller/NAME/``: the same of smaller models that draft token by token (``kind``:
+  "autoregressive"), any number of them;
+- ``heads.safetensors``: extra heads for blockwise decoding, described in ``config.json`` (heads).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import torch
+from safetensors import SafetensorError
+from safetensors.torch import load_file, save_file
+
+from gec.decoding.decoder import LengthLimit
+from gec.decoding.strategies import Parts
+from gec.errors import ConfigError, ModelError
+from gec.models.bundle import (
+    check_vocabulary,
+    find,
+    read_config,
+    read_weights,
+    write_config,
+    write_weights,
+)
+from gec.models.early_exit import EarlyExitVerifier
+from gec.models.heads import Heads, HeadsVerifier
+from gec.models.nat import NatConfig, NatTransformer, RememberingVerifier, TransformerBlocks
+from gec.models.transformer import Transformer, TransformerConfig
+from gec.models.verifier import TransformerVerifier
+from gec.text.vocabulary import Vocabulary
+
+TASKS = ("translation", "summarization", "simplification")
+
+
+@dataclass(slots=True)
+class GenerationBundle:
+    """A loaded model with what it needs to be used.
+
+    Attributes:
+        name: the folder's name.
+        config: ``config.json`` whole: format, name, task, languages, network, ``longest`` (tokens
+            of a source it was trained on), ``split`` (lines into sentences), ``limit``,
+            ``early_exit`` (behind which decoder layer, if it was trained with one).
+        network: the verifier, in evaluation mode.
+        vocabulary: its subwords.
+        nat: the non-autoregressive drafter, if there is one.
+        heads: extra heads, if there are some.
+        smaller: smaller networks by name.
+    """
+
+    name: str
+    config: dict[str, Any]
+    network: Transformer
+    vocabulary: Vocabulary
+    nat: NatTransformer | None = None
+    heads: Heads | None = None
+    smaller: dict[str, Transformer] = field(default_factory=dict)
+
+    @property
+    def limit(self) -> LengthLimit:
+        return LengthLimit(**self.config.get("limit", {}))
+
+    def parts(self) -> Parts:
+        """Return what strategies decode with.
+
+        Raises:
+            ModelError: the drafter or the heads do not fit the network.
+        """
+        model = TransformerVerifier(self.network)
+        blocks = None
+        if self.nat is not None:
+            remembering = None
+            if self.nat.nat.shared_encoder:
+                model = remembering = RememberingVerifier(self.network)
+            blocks = TransformerBlocks(self.nat, remembering)
+        heads = HeadsVerifier(self.network, self.heads) if self.heads else None
+        most = model.max_positions - 1
+        longest = min(self.config.get("longest", most), most)
+        split = self.config.get("split", True)
+        layers = self.config.get("early_exit")
+        return Parts(
+            self.name,
+            model,
+            blocks,
+            heads,
+            self.limit,
+            longest,
+            split,
+            smaller=tuple(TransformerVerifier(n) for n in largest_first(self.smaller.values())),
+            early=EarlyExitVerifier(self.network, layers) if layers else None,
+        )
+
+
+def largest_first(networks: Iterable[Transformer]) -> list[Transformer]:
+    """Return networks by their number of weights."""
+    return sorted(networks, key=lambda n: -sum(p.numel() for p in n.parameters()))
+
+
+def load(
+    name_or_path: str, *, device: torch.device | str = "cpu", dtype: torch.dtype = torch.float32
+) -> GenerationBundle:
+    """Load a bundle with its drafter and heads.
+
+    Raises:
+        ModelError: it does not exist, is incomplete, broken, of another format version or for
+            correcting; or its drafter was made for another vocabulary.
+    """
+    folder = find(name_or_path)
+    config = read_config(folder)
+    if config.get("task") not in TASKS:
+        raise ModelError(
+            f"{folder} is a bundle for {config.get('task')!r}, not for {', '.join(TASKS)}: "
+            "use gec correct"
+        )
+    vocabulary = Vocabulary.load(folder)
+    with torch.device("meta"):
+        network = Transformer(TransformerConfig.from_dict(config["network"]))
+    check_vocabulary(folder, len(vocabulary), network)
+    read_weights(network, folder / "model.safetensors", dtype)
+    bundle = GenerationBundle(folder.name, config, network.to(device).eval(), vocabulary)
+    try:
+        _ = bundle.limit
+    except (TypeError, ConfigError) as error:
+        raise ModelError(f"{folder / 'config.json'}, limit: {error}") from error
+    if (folder / "drafter" / "config.json").is_file():
+        bundle.nat = _load_drafter(folder / "drafter", bundle, dtype).to(device).eval()
+    if "heads" in config:
+        bundle.heads = _load_heads(folder, config, dtype).to(device).eval()
+    for path in sorted(folder.glob("smaller/*/config.json")):
+        bundle.smaller[path.parent.name] = _load_smaller(path.parent, bundle, dtype).to(device)
+    return bundle
+
+
+def _load_drafter(folder: Path, bundle: GenerationBundle, dtype: torch.dtype) -> NatTransformer:
+    config, network_config = _drafter_config(folder, bundle, "nat")
+    with torch.device("meta"):
+        network = NatTransformer(network_config, NatConfig.from_dict(config.get("nat", {})))
+    read_weights(network, folder / "model.safetensors", dtype)
+    return network
+
+
+def _load_smaller(folder: Path, bundle: GenerationBundle, dtype: torch.dtype) -> Transformer:
+    _, network_config = _drafter_config(folder, bundle, "autoregressive")
+    with torch.device("meta"):
+        network = Transformer(network_config)
+    read_weights(network, folder / "model.safetensors", dtype)
+    return network.eval()
+
+
+def _drafter_config(
+    folder: Path, bundle: GenerationBundle, kind: str
+) -> tuple[dict[str, Any], TransformerConfig]:
+    """Return a drafter's ``config.json``, and its network's that shares the verifier's ids."""
+    config = read_config(folder)
+    if config.get("kind") != kind:
+        raise ModelError(f"{folder}: unknown kind of drafter {config.get('kind')!r}, not {kind!r}")
+    if config.get("vocabulary") != bundle.vocabulary.fingerprint:
+        raise ModelError(
+            f"{folder} was made for another vocabulary than {bundle.name}'s: "
+            "train the drafter on the verifier's own prepared data"
+        )
+    network_config = TransformerConfig.from_dict(config["network"])
+    verifier = bundle.network.config
+    for name in ("vocab_size", "pad_id", "bos_id", "eos_id"):
+        mine, theirs = getattr(network_config, name), getattr(verifier, name)
+        if mine != theirs:
+            raise ModelError(f"{folder}: {name} is {mine}, the verifier's is {theirs}")
+    return config, network_config
+
+
+def _load_heads(folder: Path, config: Mapping[str, Any], dtype: torch.dtype) -> Heads:
+    path = folder / "heads.safetensors"
+    dtype = torch.float32 if dtype == torch.int8 else dtype
+    try:
+        heads = Heads(width=config["network"]["width"], **config["heads"])
+        state = {name: tensor.to(dtype) for name, tensor in load_file(path).items()}
+        heads.load_state_dict(state, strict=True)
+    except (OSError, SafetensorError, RuntimeError, TypeError, KeyError) as error:
+        reason = str(error).splitlines()[0]
+        raise ModelError(f"cannot load {path}: {reason}") from error
+    return heads.to(dtype)
+
+
+def save(bundle: GenerationBundle, folder: Path, *, dtype: torch.dtype = torch.float16) -> None:
+    """Write a bundle; each ``config.json`` last, so that a broken write is not taken for one."""
+    folder.mkdir(parents=True, exist_ok=True)
+    bundle.vocabulary.save(folder)
+    write_weights(bundle.network, folder / "model.safetensors", dtype)
+    config = dict(bundle.config)
+    config.pop("heads", None)
+    if bundle.heads:
+        state = bundle.heads.state_dict()
+        tensors = {name: tensor.to(dtype).contiguous() for name, tensor in state.items()}
+        save_file(tensors, folder / "heads.safetensors")
+        config["heads"] = {"count": bundle.heads.count, "hidden": bundle.heads.hidden}
+    if bundle.nat:
+        drafter = folder / "drafter"
+        drafter.mkdir(exist_ok=True)
+        write_weights(bundle.nat, drafter / "model.safetensors", dtype)
+        about = {
+            "kind": "nat",
+            "network": bundle.nat.config.to_dict(),
+            "nat": bundle.nat.nat.to_dict(),
+            "vocabulary": bundle.vocabulary.fingerprint,
+        }
+        write_config(about, drafter)
+    for name, network in bundle.smaller.items():
+        part = folder / "smaller" / name
+        part.mkdir(parents=True, exist_ok=True)
+        write_weights(network, part / "model.safetensors", dtype)
+        about = {
+            "kind": "autoregressive",
+            "network": network.config.to_dict(),
+            "vocabulary": bundle.vocabulary.fingerprint,
+        }
+        write_config(about, part)
+    write_config(config, folder)

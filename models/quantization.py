@@ -24,6 +24,9 @@ from gec.models.transformer import Transformer
 LEVELS = 127
 """Largest magnitude of an int8 value; symmetric, so -128 is not used."""
 
+_AT_ONCE = 1 << 21
+"""Values of a product computed at once; the logits of a batch exist three times on the way."""
+
 _SMALLEST = 1e-30  # a scale of zero would divide by zero
 
 
@@ -57,11 +60,21 @@ class Int8Linear(nn.Module):
 
     def forward(self, x: Tensor) -> Tensor:
         """Map [..., in] to [..., out]."""
-        weight, channel, bias = self._operands
-        values, row = quantize_rows(x.reshape(-1, x.shape[-1]))
-        y = torch._int_mm(values, weight) * row
-        y = y.mul_(channel) if bias is None else torch.addcmul(bias, y, channel)
+        rows = x.reshape(-1, x.shape[-1])
+        at_once = max(1, _AT_ONCE // self._operands[0].shape[1])
+        if rows.shape[0] <= at_once:
+            y = self._product(rows)
+        else:
+            y = rows.new_empty(rows.shape[0], self._operands[0].shape[1])
+            for start in range(0, rows.shape[0], at_once):
+                y[start : start + at_once] = self._product(rows[start : start + at_once])
         return y.view(*x.shape[:-1], -1)
+
+    def _product(self, rows: Tensor) -> Tensor:
+        weight, channel, bias = self._operands
+        values, scale = quantize_rows(rows)
+        y = torch._int_mm(values, weight) * scale
+        return y.mul_(channel) if bias is None else torch.addcmul(bias, y, channel)
 
 
 class Int8Embedding(nn.Module):

@@ -78,8 +78,9 @@ def real(bundle: Bundle, sources: Sequence[Ids], outputs: Outputs, options: Opti
     models = {name: model_of(bundle.network, name, options.device) for name in precisions}
     limit = length_limit(sources, models[REFERENCE])
     with _peers(bundle, options, outputs, None, limit) as (peers, missing):
-        contenders = [*_ours(models, models, outputs, options, limit), *peers]
         judge = _Judge(models, sources, outputs, limit)
+        known = {name: judge.expected("greedy", name) for name in options.precisions}
+        contenders = [*_ours(models, models, known, options, limit), *peers]
         ordered = sorted(set(sources), key=len)
         sample = ordered[:: max(1, len(ordered) // SAMPLE)][:SAMPLE]
         before = [
@@ -115,7 +116,8 @@ def replayed(
     limit = 1 + max(len(output) for output in outputs.values())
     lengths = {source: 1 + len(output) for source, output in outputs.items()}
     with _peers(other, options, outputs, lengths, limit) as (peers, missing):
-        contenders = [*_ours(replays, models, outputs, options, limit), *peers]
+        known = dict.fromkeys(options.precisions, outputs)
+        contenders = [*_ours(replays, models, known, options, limit), *peers]
         timings = _measure(contenders, sources, options)
     for timing in timings:
         if timing.engine == Ours.engine and timing.strategy != Floor.strategy:
@@ -152,16 +154,19 @@ def _peers(
 def _ours(
     models: Mapping[str, Model],
     bare: Mapping[str, Model],
-    outputs: Outputs,
+    outputs: Mapping[str, Outputs],
     options: Options,
     limit: int,
 ) -> list[Contender]:
-    """Return our strategies with ``models``, and the floor with the network ``bare`` of replay."""
+    """Return our strategies with ``models``, and the floor with the network ``bare`` of replay.
+
+    ``outputs`` are by precision: the floor is fed what the network itself writes.
+    """
     found: list[Contender] = []
     for precision in options.precisions:
         for strategy in options.strategies:
             if strategy == Floor.strategy:
-                found.append(Floor(bare[precision], outputs, precision))
+                found.append(Floor(bare[precision], outputs[precision], precision))
             else:
                 found.append(Ours(models[precision], strategy, precision, limit))
     return found
@@ -221,14 +226,15 @@ class _Judge:
             strategy,
             what.precision,
             dict(zip(sources, outputs, strict=True)),
-            self._expected(strategy, precision),
+            self.expected(strategy, precision),
             self.models[precision],
             reference=f"gec {strategy} {precision}",
             strict=strict,
             limit=self.limit,
         )
 
-    def _expected(self, strategy: str, precision: str) -> Outputs:
+    def expected(self, strategy: str, precision: str) -> Outputs:
+        """Return what ours gives for every source."""
         key = strategy, precision
         if key not in self._known:
             model = self.models[precision]

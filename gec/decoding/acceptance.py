@@ -232,6 +232,12 @@ def _among_best(logits: Tensor, drafted: Tensor, count: int) -> Tensor:
     return (better < count) & drafted.isfinite()
 
 
+def _logsumexp(logits: Tensor) -> Tensor:
+    """Return [...] of [..., V], some rows at a time: their exponentials take as much memory."""
+    parts = logits.flatten(0, -2).split(256)
+    return torch.cat([part.float().logsumexp(-1) for part in parts]).view(logits.shape[:-1])
+
+
 def _keep(state: State, scores: Scores, stands: Tensor, best: Tensor, logprobs: bool) -> list[Kept]:
     """Keep each row's drafts up to the bifurcation, then the verifier's choice there."""
     accepted = stands.int().cumprod(1).sum(1, keepdim=True)  # [B, 1]
@@ -244,7 +250,7 @@ def _keep(state: State, scores: Scores, stands: Tensor, best: Tensor, logprobs: 
         chosen = torch.where(place < accepted, scores.drafts, best)
         chosen = scores.gather(chosen.clamp_min(0))[..., None]
         picked = scores.raw.gather(-1, chosen)[..., 0].float()
-        columns.append(scores.spread(picked - scores.raw.float().logsumexp(-1)))
+        columns.append(scores.spread(picked - _logsumexp(scores.raw)))
         # ids and counts below 2**24 are exact in float32, so one tensor carries all
         columns = [column.float() for column in columns]
     kept = []

@@ -1,29 +1,44 @@
-"""Measure ``gec batch``: memory over a run, and its rate beside the engine's own.
+"""Measure ``gec batch``: memory over a run, and its rate beside that of ``gec bench``.
 
     python tests/batch/measure.py memory --lines 1000000
-    python tests/batch/measure.py memory --lines 1000000 --model
-    python tests/batch/measure.py rate test.src --limit 2000
+    python tests/batch/measure.py memory --lines 1000000 --model en
+    python tests/batch/measure.py rate --limit 2000
+    python tests/batch/measure.py rate sentences.txt --model en --rounds 5
 
-``memory`` generates lines and corrects them with a model that changes one word (no network), in a
-process whose resident memory is read all the while: what it shows is the pipeline's. With
-``--model`` it is ``gec batch`` itself, with the shipped model, as a user starts it. ``rate``
-corrects the sentences of a file, tokenized and one a line, with the shipped model: once with the
-decoder alone, as ``gec bench`` does, and once through the pipeline, each in the same batches.
+``memory`` corrects generated sentences (generated.py) with a model that knows one word (no
+network), in a process whose resident memory is read all the while: what it shows is the
+pipeline's. With ``--model`` it is ``gec batch`` itself, as a user starts it. A line a minute says
+how far it is.
+
+``rate`` corrects the lines of a file, or generated ones, three ways in turn, ``--rounds`` times:
+as ``gec bench`` does (its contender ``gec iad``: tokens in, tokens out), with the corrector's
+decoder (the same, with probabilities, from which confidences come), and through the whole pipeline
+from file to file. All in the same batches, with one model in one process. The time is wall time, or
+where the machine does other things, too, the CPU time of the process (``--cpu``).
 """
 
 from __future__ import annotations
 
 import argparse
+import json
 import os
 import subprocess
 import sys
 import tempfile
 import time
-from functools import partial
+from collections.abc import Callable, Iterator
+from contextlib import suppress
 from pathlib import Path
+from statistics import median
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from gec.corrector import Corrector
 
 HERE = Path(__file__).resolve().parent
-sys.path.insert(0, str(HERE.parent))
+sys.path[:0] = [str(HERE), str(HERE.parent)]
+
+from generated import sentences  # noqa: E402
 
 RUN = """
 import sys
@@ -38,9 +53,7 @@ pool.close()
 """
 
 
-def sentence(number: int) -> str:
-    """A line like no other, with a mistake."""
-    return f"They go to the office number {number} and comes home in the evening.\n"
+# ----------------------------------------------------------------------------------------- memory
 
 
 def memory(args: argparse.Namespace) -> None:
@@ -48,21 +61,24 @@ def memory(args: argparse.Namespace) -> None:
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         with (folder / "in.txt").open("w") as file:
-            for number in range(args.lines):
-                file.write(sentence(number))
+            # without a network there is one mistake: "go"
+            start = "" if args.model else "We go home, and "
+            file.writelines(f"{start}{line}\n" for line in sentences(args.lines))
         files = [folder / "in.txt", folder / "out.txt"]
         command = [sys.executable, "-c", RUN, *files, str(args.jobs)]
         if args.model:
             options = ["--threads", "1", "--jobs", str(args.jobs), "--quiet"]
+            options += ["--model", args.model]
             command = [sys.executable, "-m", "gec", "batch", *options, *files]
-        began = time.perf_counter()
+        began = time.monotonic()
         process = subprocess.Popen(command, env={**os.environ, "PYTHONPATH": str(HERE.parent)})
         seen: list[float] = []
-        while process.poll() is None:
-            status = Path(f"/proc/{process.pid}/status").read_text()
-            seen += [int(line.split()[1]) / 1024 for line in status.splitlines() if "VmRSS" in line]
-            time.sleep(0.05)
-        seconds = time.perf_counter() - began
+        for megabytes in _watch(process):
+            seen.append(megabytes)
+            if len(seen) % 600 == 0:
+                now = time.monotonic() - began
+                print(f"{now:.0f} s: {_done(folder):,} lines, {megabytes:.0f} MB", flush=True)
+        seconds = time.monotonic() - began
     if process.returncode:
         raise SystemExit(process.returncode)
     print(f"{args.lines:,} lines in {seconds:.1f} s: {args.lines / seconds:,.0f} lines a second")
@@ -70,44 +86,108 @@ def memory(args: argparse.Namespace) -> None:
     print("MB, the most in each tenth:", *(f"{max(part, default=0):.0f}" for part in parts))
 
 
+def _watch(process: subprocess.Popen[bytes]) -> Iterator[float]:
+    """Yield the process's resident memory, in MB, ten times a second."""
+    status = Path(f"/proc/{process.pid}/status")
+    while process.poll() is None:
+        for line in status.read_text().splitlines():
+            if line.startswith("VmRSS"):
+                yield int(line.split()[1]) / 1024
+        time.sleep(0.1)
+
+
+def _done(folder: Path) -> int:
+    """Return how many lines are safe on the disk, by the run's journal."""
+    with suppress(OSError, IndexError, KeyError, ValueError):
+        last = (folder / "out.txt.journal").read_bytes().split(b"\n")[-2]
+        return int(json.loads(last)["commit"]["totals"]["records"])
+    return 0
+
+
+# ------------------------------------------------------------------------------------------- rate
+
+
 def rate(args: argparse.Namespace) -> None:
-    """Print sentences a second of the decoder alone and of the pipeline."""
+    """Print sentences a second of ``gec bench``, of the decoder alone and of the pipeline."""
     import torch
 
-    from gec.batch.blocks import Size
-    from gec.batch.engine import Engine
-    from gec.batch.pipeline import Plan, Task, run
-    from gec.batch.pool import Pool
-    from gec.batch.text import Lines
     from gec.loading import load
 
     torch.set_num_threads(args.threads)
-    lines = Path(args.file).read_text().splitlines()[: args.limit]
-    corrector = load("en", device=args.device)
+    lines = [*sentences(args.limit)]
+    if args.file:
+        lines = Path(args.file).read_text(encoding="utf-8").splitlines()[: args.limit]
+    corrector = load(args.model, device=args.device, precision=args.precision)
+    ways = _ways(corrector, lines, args)
+    clock = time.process_time if args.cpu else time.perf_counter
+    seconds: dict[str, list[float]] = {name: [] for name in ways}
+    for round_ in range(args.rounds + 1):
+        for name, way in ways.items():
+            began = clock()
+            way()
+            if round_:  # the first one warms up
+                seconds[name].append(clock() - began)
+    facts = corrector.info()
+    print(f"{len(lines):,} lines, {facts['bundle']}, {facts['precision']} on {facts['device']}, "
+          f"{args.threads} thread(s), batches of {args.batch_size}, {args.rounds} rounds, "
+          f"{'CPU' if args.cpu else 'wall'} time")  # fmt: skip
+    bench = seconds["gec bench"]
+    print(f"{'':12}{'sentences/s':>12}{'of gec bench':>14}{'from - to':>15}")
+    for name, own in seconds.items():
+        shares = [a / b for a, b in zip(bench, own, strict=True)]
+        span = f"{min(shares):.0%} - {max(shares):.0%}"
+        print(f"{name:12}{len(lines) / median(own):12.1f}{median(shares):14.0%}{span:>15}")
+
+
+def _ways(
+    corrector: Corrector, lines: list[str], args: argparse.Namespace
+) -> dict[str, Callable[[], object]]:
+    """Return what is timed; all of them decode the same token ids."""
+    import torch
+
+    from gec.batch.engine import Engine
+    from gec.eval.benchmark.contenders import Ours, batches, model_of
+    from gec.eval.benchmark.speed import BATCHES
+    from gec.models.bundle import load
+
+    size = args.batch_size
     sources: list[tuple[int, ...]] = []
 
-    def keep(found: list[tuple[int, ...]], tolerance: float) -> list[object]:
+    def keep(found: Any, tolerance: float) -> Any:
         sources.extend(found)
-        return list(corrector.decode(found, tolerance, batch_size=args.batch_size))
+        return corrector.decode(found, tolerance, batch_size=size)
 
-    spy = corrector.with_decoder(partial(keep))  # type: ignore[arg-type]
-    list(spy.correct_tokenized(lines, batch_size=len(lines)))  # warms up, too
+    spy = corrector.with_decoder(keep)
+    correct = spy.correct_tokenized if args.tokenized else spy.correct_many
+    list(correct(lines, batch_size=len(lines)))
+    sources.sort(key=len)
+    facts = corrector.info()
+    device = torch.device(str(facts["device"]))
+    network = load(args.model).network
+    bench = Ours(model_of(network, str(facts["precision"]), device), "iad", str(facts["precision"]))
     tolerance = corrector.settings["balanced"].tolerance
-    began = time.perf_counter()
-    corrector.decode(sources, tolerance, batch_size=args.batch_size)
-    alone = len(lines) / (time.perf_counter() - began)
+    engine = Engine(corrector, size, tokenized=args.tokenized)
+    return {
+        "gec bench": lambda: [bench.decode(t, size) for t in batches(sources, BATCHES * size)],
+        "decoder": lambda: corrector.decode(sources, tolerance, batch_size=size),
+        "gec batch": lambda: _through(engine, lines, args.block_size),
+    }
+
+
+def _through(engine: Any, lines: list[str], block_size: int) -> None:
+    """Run the pipeline from a file to a file."""
+    from gec.batch.blocks import Size
+    from gec.batch.pipeline import Plan, Task, run
+    from gec.batch.pool import Pool
+    from gec.batch.text import Lines
+
     with tempfile.TemporaryDirectory() as name:
         source, target = Path(name, "in.txt"), Path(name, "out.txt")
-        source.write_text("".join(line + "\n" for line in lines))
-        engine = Engine(corrector, args.batch_size, tokenized=True)
+        source.write_text("".join(line + "\n" for line in lines), encoding="utf-8")
         pool = Pool(lambda number, jobs: engine)
-        began = time.perf_counter()
-        plan = Plan(about={}, size=Size(records=args.block_size), quiet=True)
+        plan = Plan(about={}, size=Size(records=block_size), quiet=True)
         run([Task(str(source), str(target), Lines())], pool.run, plan, print)
-        through = len(lines) / (time.perf_counter() - began)
-        pool.close()
-    print(f"decoder alone {alone:.1f} sentences a second, gec batch {through:.1f}: "
-          f"{through / alone:.0%}")  # fmt: skip
+        pool._executor.shutdown()  # Pool.close would stop the engine, which is used again
 
 
 def main() -> None:
@@ -116,15 +196,20 @@ def main() -> None:
     one = commands.add_parser("memory")
     one.add_argument("--lines", type=int, default=1_000_000)
     one.add_argument("--jobs", type=int, default=1)
-    one.add_argument("--model", action="store_true", help="with the shipped model")
+    one.add_argument("--model", metavar="NAME", help="with a model: en, or a bundle's folder")
     one.set_defaults(run=memory)
     two = commands.add_parser("rate")
-    two.add_argument("file")
-    two.add_argument("--limit", type=int, default=2000)
+    two.add_argument("file", nargs="?", help="a sentence a line (default: generated ones)")
+    two.add_argument("--tokenized", action="store_true", help="they are tokenized")
+    two.add_argument("--limit", type=int, default=2000, help="so many lines (default: 2000)")
+    two.add_argument("--model", default="en", metavar="NAME")
+    two.add_argument("--precision")
     two.add_argument("--threads", type=int, default=1)
     two.add_argument("--device")
     two.add_argument("--batch-size", type=int, default=32)
-    two.add_argument("--block-size", type=int, default=512)
+    two.add_argument("--block-size", type=int, default=2048)
+    two.add_argument("--rounds", type=int, default=3)
+    two.add_argument("--cpu", action="store_true", help="CPU time, not wall time")
     two.set_defaults(run=rate)
     args = parser.parse_args()
     args.run(args)

@@ -115,5 +115,5 @@ def test_a_stopped_engine_decodes_no_more() -> None:
 
     corrector.decode = then_stop  # type: ignore[method-assign]
     with pytest.raises(Stopped):
-        engine(["He go home .", "They go .", "She go ."])
+        engine([f"They go {n} ." for n in "abcdefghijkl"])
     assert len(corrector.decoded) == 1

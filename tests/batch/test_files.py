@@ -67,6 +67,15 @@ def test_a_pattern(tree: Any) -> None:
     assert pairs(["d/**/*"], "o", exclude=["*.md"]) == [("d/x/c.txt", "o/x/c.txt")]
 
 
+def test_a_pattern_leaves_out_what_gitignore_names(tree: Any) -> None:
+    tree(".git/x", "a.md", "d/a.md", "d/x.md", "d/build/b.md", "d/sub/keep.md", "d/sub/x.md",
+         IGNORE="build/\nkeep.md\n", d__IGNORE="x.md\n", d__sub__IGNORE="!keep.md\n")  # fmt: skip
+    assert pairs(["d/**/*.md"], "o") == [("d/a.md", "o/a.md"), ("d/sub/keep.md", "o/sub/keep.md")]
+    assert pairs(["**/*.md"], "o")[0] == ("a.md", "o/a.md")
+    assert pairs(["d/build/*.md"], "o") == [("d/build/b.md", "o/b.md")]  # who asks for it wants it
+    assert pairs(["d/x.md"], "o.md") == [("d/x.md", "o.md")]
+
+
 def test_one_file_and_several(tree: Any) -> None:
     tree("a.txt", "b.txt", "[x].txt", "sub/a.txt")
     assert pairs(["a.txt"], "o.txt") == [("a.txt", "o.txt")]

@@ -14,6 +14,7 @@ from torch import nn
 from gec.decoding.decoder import Decoder, LengthLimit
 from gec.decoding.drafters.copy import CopyDrafter
 from gec.errors import ModelError
+from gec.models import quantization
 from gec.models.bundle import read_weights, write_weights
 from gec.models.quantization import (
     Int8Linear,
@@ -60,6 +61,15 @@ def test_a_layer_is_what_the_integers_say(bias: bool) -> None:
     assert found.shape == (2, 3, 20)
     torch.testing.assert_close(found.view(6, 20).double(), want, rtol=1e-6, atol=1e-6)
     torch.testing.assert_close(found, linear(x), rtol=0.05, atol=0.05)
+
+
+def test_a_large_product_is_made_in_pieces(monkeypatch: pytest.MonkeyPatch) -> None:
+    layer = Int8Linear.of(nn.Linear(16, 20))
+    x = torch.randn(3, 7, 16)
+    whole = layer(x)
+    for at_once in (1, 40, 60):
+        monkeypatch.setattr(quantization, "_AT_ONCE", at_once)
+        assert torch.equal(layer(x), whole)
 
 
 def test_a_row_does_not_depend_on_its_neighbours() -> None:

@@ -65,6 +65,12 @@ def test_spans(text: str, expected: list[str]) -> None:
         ("a\n# gec: off\nb\n# gec: on\nc", ["# gec: off\nb\n# gec: on"]),
         ("a // gec: off\nb, to the end.\n", ["// gec: off\nb, to the end."]),
         ("write gec: off in a comment", []),
+        ("Write `<!-- gec: off -->` here.\nb", ["`<!-- gec: off -->`"]),
+        ("Write ``# gec: off`` (`# gec: on` ends it).", ["``# gec: off``", "`# gec: on`"]),
+        ("a `b` # gec: off `c`\nd", ["`b`", "# gec: off `c`\nd"]),
+        ("```\n# gec: off\n```\nb", ["```\n# gec: off\n```"]),
+        ("a ``b''\n% gec: off\nc ``d''", ["% gec: off\nc ``d''"]),
+        ("# gec: off\nWrite `# gec: on`.\nb", ["# gec: off\nWrite `# gec: on`.\nb"]),
     ],
 )
 def test_regions_switched_off(text: str, expected: list[str]) -> None:
@@ -137,6 +143,8 @@ ATTACKS = [
         "a_",
         "A1",
         "aA",
+        "`# gec: off` ",
+        "`gec:\n",
     ),
 ]
 

@@ -245,7 +245,7 @@ def find_files(named: Iterable[str], project: Project) -> list[str]:
 
 
 def _files(name: str, project: Project) -> Iterator[str]:
-    from gec.batch.files import kind_of, walk
+    from gec.batch.files import expand, kind_of, walk
 
     if Path(name).is_dir():
         for file in (str(Path(name, inner)) for inner in walk(Path(name), lambda _: True)):
@@ -257,7 +257,7 @@ def _files(name: str, project: Project) -> Iterator[str]:
             if chosen and not _excluded(file, project):
                 yield file
     elif glob.has_magic(name) and not Path(name).exists():
-        found = [f for f in sorted(glob.glob(name, recursive=True)) if Path(f).is_file()]  # noqa: PTH207
+        found = [*expand(name)]
         if not found:
             raise InputError(f"{name}: no file matches")
         yield from (file for file in found if not _excluded(file, project))

@@ -9,6 +9,7 @@ import unicodedata
 from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import lru_cache
 from itertools import islice, pairwise
 
 import torch
@@ -352,7 +353,9 @@ class Corrector:
             sentence = sentences[place]
             respelt = _respell(rule.speller, sentence)
             for start, end in windows(sentence.words, size=WINDOW_WORDS, overlap=WINDOW_OVERLAP):
-                seen = tuple(p for p in range(start, end) if not _is_picture(sentence.words[p]))
+                seen = tuple(
+                    p for p in range(start, end) if not _is_picture(sentence.words[p].text)
+                )
                 words = tuple(sentence.words[p] for p in seen)
                 inside = {i: respelt[p] for i, p in enumerate(seen) if p in respelt}
                 ids = tuple(self.subwords.encode(_seen(words, inside)))
@@ -582,16 +585,22 @@ def _protect(word: Word, rule: _Rule) -> Word:
     named = word.text in rule.dictionary or any(
         start < word.end and word.start < end for start, end in rule.protected
     )
-    if named or any(c.isdigit() for c in word.text) or _is_picture(word):
+    if named or _has_digit(word.text) or _is_picture(word.text):
         return replace(word, protected=True)
     return word
 
 
-def _is_picture(word: Word) -> bool:
+# Asked of every word of every text, and most words come again.
+@lru_cache(maxsize=2**16)
+def _has_digit(word: str) -> bool:
+    return any(c.isdigit() for c in word)
+
+
+@lru_cache(maxsize=2**16)
+def _is_picture(word: str) -> bool:
     """Whether a word is emoji or the like, which the model has not learnt: it does not see them."""
     return not any(
-        unicodedata.category(c)[0] in "LNP" or unicodedata.category(c) in ("Sm", "Sc")
-        for c in word.text
+        unicodedata.category(c)[0] in "LNP" or unicodedata.category(c) in ("Sm", "Sc") for c in word
     )
 
 

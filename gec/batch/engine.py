@@ -17,6 +17,9 @@ if TYPE_CHECKING:
 
 Spans = tuple["Span", ...]
 
+_BATCHES = 4
+"""Decoded in one go: so many that what waits fills a batch up, so few that Ctrl-C ends it soon."""
+
 
 @dataclass(slots=True)
 class Engine:
@@ -61,7 +64,7 @@ class Engine:
             return Outcome(Correction(text, text, ()))
         if len(text) > self.max_chars:
             return Outcome(None, f"too long: {len(text)} characters, at most {self.max_chars}")
-        if any("\ud800" <= character <= "\udfff" for character in text):
+        if not text.isascii() and any("\ud800" <= c <= "\udfff" for c in text):
             return Outcome(None, "half a surrogate pair: not text")
         return None
 
@@ -106,10 +109,11 @@ class _Once:
             engine = self._engine
             new.sort(key=len)
             with engine._turn:
-                for at in range(0, len(new), engine.batch_size):
+                size = engine.batch_size
+                for at in range(0, len(new), _BATCHES * size):
                     if engine._stopped.is_set():
                         raise Stopped
-                    batch = new[at : at + engine.batch_size]
-                    found = engine.corrector.decode(batch, tolerance, batch_size=len(batch))
-                    self._known.update(zip([(s, tolerance) for s in batch], found, strict=True))
+                    some = new[at : at + _BATCHES * size]
+                    found = engine.corrector.decode(some, tolerance, batch_size=size)
+                    self._known.update(zip([(s, tolerance) for s in some], found, strict=True))
         return [self._known[source, tolerance] for source in sources]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import glob
 import os
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import cache
 from pathlib import Path, PurePath
 from typing import TYPE_CHECKING
 
@@ -56,8 +57,8 @@ def find(
 
     A folder gives its files whose format is known by suffix (``include``: those that match), but
     none that its .gitignore files or ``exclude`` name; a pattern (``docs/**/*.md``) gives what it
-    matches. Where there is one input file, ``output`` is a file, unless it is a folder or ends
-    with a slash; else it is a folder, in which files lie as they do in theirs.
+    matches and they do not name. Where there is one input file, ``output`` is a file, unless it is
+    a folder or ends with a slash; else it is a folder, in which files lie as they do in theirs.
 
     Raises:
         InputError: an input does not exist, or nothing matches.
@@ -159,18 +160,53 @@ def _matching(
     pattern: str, include: Sequence[str], exclude: Sequence[str]
 ) -> Iterator[tuple[str, str]]:
     """Files that match, with their names relative to the pattern's fixed beginning."""
+    fixed = _fixed(pattern)
+    wanted = _spec(include) if include else None
+    unwanted = _spec(exclude)
+    for name in expand(pattern):
+        inner = Path(name).relative_to(fixed).as_posix()
+        chosen = (wanted is None or wanted.match_file(inner)) and not unwanted.match_file(inner)
+        if chosen:
+            yield name, inner
+
+
+def expand(pattern: str) -> Iterator[str]:
+    """Files that match a pattern (``docs/**/*.md``), sorted, without what a .gitignore names."""
+    fixed = _fixed(pattern)
+    ignored = _gitignored(fixed.resolve())
+    for name in sorted(glob.glob(pattern, recursive=True)):  # noqa: PTH207
+        if Path(name).is_file() and not ignored(Path(name).relative_to(fixed)):
+            yield name
+
+
+def _fixed(pattern: str) -> Path:
+    """The folders that a pattern begins with."""
     fixed = Path()
     for part in Path(pattern).parts[:-1]:
         if glob.has_magic(part):
             break
         fixed /= part
-    wanted = _spec(include) if include else None
-    unwanted = _spec(exclude)
-    for name in sorted(glob.glob(pattern, recursive=True)):  # noqa: PTH207
-        inner = Path(name).relative_to(fixed).as_posix()
-        chosen = (wanted is None or wanted.match_file(inner)) and not unwanted.match_file(inner)
-        if chosen and Path(name).is_file():
-            yield name, inner
+    return fixed
+
+
+def _gitignored(top: Path) -> Callable[[PurePath], bool]:
+    """Return what tells of a path below a folder whether :func:`walk` would leave it out."""
+
+    @cache
+    def rules(folder: Path) -> list[tuple[Path, GitIgnoreSpec]] | None:
+        """Those that hold in a folder; None where they name it."""
+        found = _ignored_above(top) if folder == top else rules(folder.parent)
+        if found is None or (folder != top and _ignored(folder, "/", found)):
+            return None
+        own = folder / ".gitignore"
+        return [*found, (folder, _rules(own))] if own.is_file() else found
+
+    def ignored(inner: PurePath) -> bool:
+        path = top / inner
+        found = rules(path.parent)
+        return found is None or _ignored(path, "", found)
+
+    return ignored
 
 
 def _output_inside(folder: str, output: str) -> list[str]:

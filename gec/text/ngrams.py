@@ -44,7 +44,7 @@ def hashed(key: int) -> int:
 
 def normal_form(word: str) -> str:
     """Return the word as it is counted: lower case, and one form for everything with a digit."""
-    return "0" if any(c.isdigit() for c in word) else word.lower()
+    return "0" if not word.isalpha() and any(c.isdigit() for c in word) else word.lower()
 
 
 class NGrams:

@@ -7,6 +7,7 @@ that cannot start another match, or are plain searches that remember having foun
 from __future__ import annotations
 
 import re
+from bisect import bisect_right
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator
 from functools import lru_cache
@@ -76,8 +77,8 @@ def protected_spans(
     targets and front matter; tags, raw elements and entities; placeholders, @mentions,
     #hashtags and :emoji:; versions and words that mix digits and letters (10km, but 2nd and
     1990s are plain English); identifiers; what stands between "gec: off" and "gec: on" in
-    comments; the whole words or phrases of ``dictionary``, in its case; and ``spans``, which lie
-    within the text, widened to whole words.
+    comments (but not in quoted ones); the whole words or phrases of ``dictionary``, in its case;
+    and ``spans``, which lie within the text, widened to whole words.
     """
     flat = unify_newlines(text)
     found: list[Span] = []
@@ -146,9 +147,13 @@ def _without_punctuation(url: str) -> str:
 
 
 def _regions(text: str) -> Iterator[Span]:
-    """From "gec: off" to "gec: on" or the end; the markers included."""
+    """From "gec: off" to "gec: on" or the end; the markers included, those in code not counted."""
+    quoted = _merged(text, [*_fences(text), *_code_beside_markers(text)])
     start: int | None = None
     for match in _MARKER.finditer(text):
+        place = bisect_right(quoted, (match.start(), len(text))) - 1
+        if place >= 0 and match.start() < quoted[place][1]:
+            continue
         if match[1] == "on":
             yield match.start() if start is None else start, match.end()
             start = None
@@ -156,6 +161,17 @@ def _regions(text: str) -> Iterator[Span]:
             start = match.start()
     if start is not None:
         yield start, len(text)
+
+
+def _code_beside_markers(text: str) -> Iterator[Span]:
+    """The code spans of single lines with a marker: LaTeX's ``quotes'' pair up across lines."""
+    marker = text.find("gec:")
+    while marker >= 0:
+        begin = text.rfind("\n", 0, marker) + 1
+        end = text.find("\n", marker) % (len(text) + 1)  # -1 becomes the end of the text
+        for first, last in _code_spans(text[begin:end], ()):
+            yield begin + first, begin + last
+        marker = text.find("gec:", end)
 
 
 def _front_matter(text: str) -> Iterator[Span]:

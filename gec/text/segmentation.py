@@ -11,7 +11,7 @@ import re
 from bisect import bisect_left
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, lru_cache
 from importlib.util import find_spec
 from pathlib import Path
 from runpy import run_path
@@ -285,6 +285,13 @@ def _stop_words(language: str) -> frozenset[str]:
     return frozenset(run_path(str(path))["STOP_WORDS"])
 
 
+@lru_cache(maxsize=2**16)
+def _letters(word: str) -> tuple[int, int]:
+    """Return how many letters a word has, and how many of them are Latin."""
+    letters = [c for c in word if c.isalpha()]
+    return len(letters), sum(c < "\u0250" or "\u1e00" <= c <= "\u1eff" for c in letters)
+
+
 def looks_english(words: Sequence[Word]) -> bool:
     """Whether a sentence may be English; False means leave it alone.
 
@@ -293,9 +300,8 @@ def looks_english(words: Sequence[Word]) -> bool:
     sentences, and learners' English, count as English.
     """
     forms = [word.text for word in words if not word.protected]
-    letters = [c for form in forms for c in form if c.isalpha()]
-    latin = sum(c < "\u0250" or "\u1e00" <= c <= "\u1eff" for c in letters)
-    if latin * 2 < len(letters):
+    letters = [_letters(form) for form in forms]
+    if sum(latin for _, latin in letters) * 2 < sum(all_ for all_, _ in letters):
         return False
     forms = [form for form in forms if form[0].isalpha() or form[0] == "'"]
     known = sum(form.lower() in _ENGLISH for form in forms)

@@ -12,8 +12,8 @@ from __future__ import annotations
 
 import argparse
 import json
-from collections.abc import Mapping
-from contextlib import suppress
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any, cast
@@ -102,7 +102,7 @@ def load(
         raise ModelError(f"{folder / 'config.json'}, confidence: {error}") from error
     foreign = config.get("tokenizer")
     subwords = ForeignSubwords.of(folder, foreign) if foreign else Subwords.load(folder)
-    with torch.device("meta"), _Unset():
+    with laid_out():
         network = Transformer(TransformerConfig.from_dict(config["network"]))
     check_vocabulary(folder, len(subwords), network, exactly=not foreign)
     read_weights(network, folder / "model.safetensors", dtype)
@@ -132,6 +132,13 @@ class _Unset(TorchFunctionMode):
         if getattr(func, "__module__", None) == "torch.nn.init":
             return args[0] if args else kwargs["tensor"]
         return func(*args, **(kwargs or {}))
+
+
+@contextmanager
+def laid_out() -> Iterator[None]:
+    """Make networks without memory for their weights, for :func:`read_weights`."""
+    with torch.device("meta"), _Unset():
+        yield
 
 
 def read_config(folder: Path) -> dict[str, Any]:

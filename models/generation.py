@@ -27,17 +27,20 @@ from gec.errors import ConfigError, ModelError
 from gec.models.bundle import (
     check_vocabulary,
     find,
+    laid_out,
     read_config,
     read_weights,
     write_config,
     write_weights,
 )
 from gec.models.early_exit import EarlyExitVerifier
+from gec.models.foreign import ForeignSubwords
 from gec.models.heads import Heads, HeadsVerifier
 from gec.models.nat import NatConfig, NatTransformer, RememberingVerifier, TransformerBlocks
+from gec.models.prefixes import verifier
 from gec.models.transformer import Transformer, TransformerConfig
 from gec.models.verifier import TransformerVerifier
-from gec.text.vocabulary import Vocabulary
+from gec.text.vocabulary import TextCodec, Vocabulary
 
 TASKS = ("translation", "summarization", "simplification")
 
@@ -61,7 +64,7 @@ class GenerationBundle:
     name: str
     config: dict[str, Any]
     network: Transformer
-    vocabulary: Vocabulary
+    vocabulary: TextCodec
     nat: NatTransformer | None = None
     heads: Heads | None = None
     smaller: dict[str, Transformer] = field(default_factory=dict)
@@ -76,7 +79,7 @@ class GenerationBundle:
         Raises:
             ModelError: the drafter or the heads do not fit the network.
         """
-        model = TransformerVerifier(self.network)
+        model = verifier(self.network)
         blocks = None
         if self.nat is not None:
             remembering = None
@@ -101,6 +104,15 @@ class GenerationBundle:
         )
 
 
+def _own(bundle: GenerationBundle) -> Vocabulary:
+    if not isinstance(bundle.vocabulary, Vocabulary):
+        raise ModelError(
+            f"{bundle.name} is a converted model with a tokenizer of its own: drafters, smaller "
+            "models and training need one that was trained here"
+        )
+    return bundle.vocabulary
+
+
 def largest_first(networks: Iterable[Transformer]) -> list[Transformer]:
     """Return networks by their number of weights."""
     return sorted(networks, key=lambda n: -sum(p.numel() for p in n.parameters()))
@@ -122,10 +134,13 @@ def load(
             f"{folder} is a bundle for {config.get('task')!r}, not for {', '.join(TASKS)}: "
             "use gec correct"
         )
-    vocabulary = Vocabulary.load(folder)
-    with torch.device("meta"):
+    foreign = config.get("tokenizer")
+    vocabulary: TextCodec = (
+        ForeignSubwords.of(folder, foreign).tokenizer if foreign else Vocabulary.load(folder)
+    )
+    with laid_out():
         network = Transformer(TransformerConfig.from_dict(config["network"]))
-    check_vocabulary(folder, len(vocabulary), network)
+    check_vocabulary(folder, len(vocabulary), network, exactly=not foreign)
     read_weights(network, folder / "model.safetensors", dtype)
     bundle = GenerationBundle(folder.name, config, network.to(device).eval(), vocabulary)
     try:
@@ -143,7 +158,7 @@ def load(
 
 def _load_drafter(folder: Path, bundle: GenerationBundle, dtype: torch.dtype) -> NatTransformer:
     config, network_config = _drafter_config(folder, bundle, "nat")
-    with torch.device("meta"):
+    with laid_out():
         network = NatTransformer(network_config, NatConfig.from_dict(config.get("nat", {})))
     read_weights(network, folder / "model.safetensors", dtype)
     return network
@@ -151,7 +166,7 @@ def _load_drafter(folder: Path, bundle: GenerationBundle, dtype: torch.dtype) ->
 
 def _load_smaller(folder: Path, bundle: GenerationBundle, dtype: torch.dtype) -> Transformer:
     _, network_config = _drafter_config(folder, bundle, "autoregressive")
-    with torch.device("meta"):
+    with laid_out():
         network = Transformer(network_config)
     read_weights(network, folder / "model.safetensors", dtype)
     return network.eval()
@@ -164,7 +179,7 @@ def _drafter_config(
     config = read_config(folder)
     if config.get("kind") != kind:
         raise ModelError(f"{folder}: unknown kind of drafter {config.get('kind')!r}, not {kind!r}")
-    if config.get("vocabulary") != bundle.vocabulary.fingerprint:
+    if config.get("vocabulary") != _own(bundle).fingerprint:
         raise ModelError(
             f"{folder} was made for another vocabulary than {bundle.name}'s: "
             "train the drafter on the verifier's own prepared data"
@@ -194,7 +209,7 @@ def _load_heads(folder: Path, config: Mapping[str, Any], dtype: torch.dtype) -> 
 def save(bundle: GenerationBundle, folder: Path, *, dtype: torch.dtype = torch.float16) -> None:
     """Write a bundle; each ``config.json`` last, so that a broken write is not taken for one."""
     folder.mkdir(parents=True, exist_ok=True)
-    bundle.vocabulary.save(folder)
+    _own(bundle).save(folder)
     write_weights(bundle.network, folder / "model.safetensors", dtype)
     config = dict(bundle.config)
     config.pop("heads", None)
@@ -211,7 +226,7 @@ def save(bundle: GenerationBundle, folder: Path, *, dtype: torch.dtype = torch.f
             "kind": "nat",
             "network": bundle.nat.config.to_dict(),
             "nat": bundle.nat.nat.to_dict(),
-            "vocabulary": bundle.vocabulary.fingerprint,
+            "vocabulary": _own(bundle).fingerprint,
         }
         write_config(about, drafter)
     for name, network in bundle.smaller.items():
@@ -221,7 +236,7 @@ def save(bundle: GenerationBundle, folder: Path, *, dtype: torch.dtype = torch.f
         about = {
             "kind": "autoregressive",
             "network": network.config.to_dict(),
-            "vocabulary": bundle.vocabulary.fingerprint,
+            "vocabulary": _own(bundle).fingerprint,
         }
         write_config(about, part)
     write_config(config, folder)

@@ -16,7 +16,7 @@ import gec.models
 from gec.cli import main
 from gec.decoding.decoder import Decoder
 from gec.errors import ModelError
-from gec.models import bundle
+from gec.models import bundle, generation
 from gec.models.convert.huggingface import from_huggingface
 from gec.models.foreign import detokenize
 from gec.models.prefixes import verifier
@@ -223,3 +223,27 @@ def test_the_float16_bundle_is_half(tmp_path: Path) -> None:
         assert main(["convert", "huggingface", str(theirs), str(tmp_path / name), *more]) == 0
         sizes.append((tmp_path / name / "model.safetensors").stat().st_size)
     assert sizes[1] < 0.6 * sizes[0]
+
+
+@pytest.mark.parametrize("make", [bart, marian])
+def test_a_converted_translation_model_generates(
+    make: Any, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Text in and out by its own tokenizer, and the same by every strategy that is exact."""
+    make(tmp_path / "hf")
+    converted = str(tmp_path / "bundle")
+    assert main(
+        ["convert", "huggingface", str(tmp_path / "hf"), converted, "--task", "translation"]
+    ) == 0  # fmt: skip
+    (tmp_path / "in.txt").write_text("\n".join(TEXTS) + "\n")
+    outputs = []
+    for strategy in ("greedy", "iad"):
+        capsys.readouterr()
+        command = ["generate", "--model", converted, "--strategy", strategy, "--device", "cpu"]
+        assert main([*command, str(tmp_path / "in.txt")]) == 0
+        outputs.append(capsys.readouterr().out)
+    assert outputs[0] == outputs[1]
+    assert len(outputs[0].splitlines()) == len(TEXTS)
+    with pytest.raises(ModelError, match="need one that was trained here"):
+        loaded = generation.load(converted)
+        generation.save(loaded, tmp_path / "again")

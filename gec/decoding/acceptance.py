@@ -234,7 +234,7 @@ def _among_best(logits: Tensor, drafted: Tensor, count: int) -> Tensor:
 
 def _logsumexp(logits: Tensor) -> Tensor:
     """Return [...] of [..., V], some rows at a time: their exponentials take as much memory."""
-    parts = logits.flatten(0, -2).split(256)
+    parts = torch.split(logits.flatten(0, -2), 256)
     return torch.cat([part.float().logsumexp(-1) for part in parts]).view(logits.shape[:-1])
 
 

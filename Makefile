@@ -12,6 +12,7 @@
 
 PYTHON ?= python3
 PYTEST_ARGS ?=
+PYTEST_WORKERS ?= 2
 BIN := .venv/bin
 FAIRSEQ_BIN := .venv-fairseq/bin
 ROOMS := models eval web
@@ -33,7 +34,7 @@ demo: .venv/.runtime
 	$(BIN)/gec correct --diff --summary --time --batch-size 1 tests/data/learner_sample.txt
 
 test: system-packages .venv/.tests
-	$(BIN)/python -m pytest $(PYTEST_ARGS)
+	$(BIN)/python -m pytest -n $(PYTEST_WORKERS) $(PYTEST_ARGS)
 	@[ -n "$(PYTEST_ARGS)" ] || $(MAKE) --no-print-directory test-fairseq
 
 # fairseq, hydra and their like would load plugins into pytest that Python 3.11 cannot import.

@@ -6,12 +6,20 @@ import itertools
 import shutil
 import signal
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 import pytest
 import torch
 from fake_corrector import FakeCorrector
+
+with suppress(ImportError):  # fairseq's environment does without
+    from hypothesis import settings
+
+    # a busy machine is no error in what is tested
+    settings.register_profile("unhurried", deadline=None)
+    settings.load_profile("unhurried")
 
 # a shell that starts us in the background has Ctrl-C ignored, here and in what the tests start
 signal.signal(signal.SIGINT, signal.default_int_handler)

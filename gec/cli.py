@@ -12,7 +12,7 @@ import gc
 import os
 import sys
 import traceback
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from typing import IO, TYPE_CHECKING, cast
 
@@ -48,7 +48,7 @@ def main(argv: list[str] | None = None) -> int:
     debug = "--debug" in arguments
     try:
         try:
-            args = build_parser().parse_args(arguments)
+            args = parse(arguments)
             run: Callable[[argparse.Namespace], int | None] = args.run
             status = run(args) or OK
         except SystemExit as stop:  # --help and --version
@@ -66,6 +66,20 @@ def main(argv: list[str] | None = None) -> int:
         _discard_output()
         _report(error, debug)
         return error.status if isinstance(error, GecError) else ERROR
+
+
+def parse(arguments: Sequence[str]) -> argparse.Namespace:
+    """Return what the command line says.
+
+    Where a command takes many paths, some of them may stand behind options.
+    """
+    parser = build_parser()
+    args, rest = parser.parse_known_args(arguments)
+    if rest and hasattr(args, "paths") and not any(word.startswith("-") for word in rest):
+        args.paths += rest
+    elif rest:
+        parser.error(f"unrecognized arguments: {' '.join(rest)}")
+    return args
 
 
 # -------------------------------------------------------------------------------------- commands

@@ -232,9 +232,9 @@ def test_a_converted_translation_model_generates(
     """Text in and out by its own tokenizer, and the same by every strategy that is exact."""
     make(tmp_path / "hf")
     converted = str(tmp_path / "bundle")
-    assert main(
-        ["convert", "huggingface", str(tmp_path / "hf"), converted, "--task", "translation"]
-    ) == 0  # fmt: skip
+    # options may stand between the paths
+    command = ["convert", "huggingface", str(tmp_path / "hf"), "--task", "translation", converted]
+    assert main(command) == 0
     (tmp_path / "in.txt").write_text("\n".join(TEXTS) + "\n")
     outputs = []
     for strategy in ("greedy", "iad"):

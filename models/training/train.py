@@ -240,13 +240,18 @@ def _batches(pairs: list[Pair]) -> list[Batch]:
 
 
 class _Stop:
-    """``asked()`` is True once SIGTERM or SIGINT, within the block, asked to save and end."""
+    """Listens to signals within the block.
+
+    ``asked()`` is True once SIGTERM or SIGINT asked to save and end; ``resumed()`` where the
+    process had been stopped (SIGSTOP) and went on since the last call.
+    """
 
     def __enter__(self) -> _Stop:
-        self._asked = False
-        self._before = {
-            name: signal.signal(name, self._ask) for name in (signal.SIGTERM, signal.SIGINT)
-        }
+        self._asked = self._resumed = False
+        handlers = {signal.SIGTERM: self._ask, signal.SIGINT: self._ask}
+        if hasattr(signal, "SIGCONT"):
+            handlers[signal.SIGCONT] = self._go_on
+        self._before = {name: signal.signal(name, handlers[name]) for name in handlers}
         return self
 
     def __exit__(self, *_: object) -> None:
@@ -256,8 +261,15 @@ class _Stop:
     def asked(self) -> bool:
         return self._asked
 
+    def resumed(self) -> bool:
+        resumed, self._resumed = self._resumed, False
+        return resumed
+
     def _ask(self, _number: int, _frame: FrameType | None) -> None:
         self._asked = True
+
+    def _go_on(self, _number: int, _frame: FrameType | None) -> None:
+        self._resumed = True
 
 
 class Schedule(Protocol):
@@ -479,7 +491,8 @@ def fit(
                 optimizer.step()
                 optimizer.zero_grad()
             now = time.monotonic()
-            progress.seconds += min(now - last, 60.0)  # a paused or suspended run loses no budget
+            if not stop.resumed():  # a paused run loses no budget, a suspended machine little
+                progress.seconds += min(now - last, 60.0)
             last = now
             progress.step += 1
             progress.tokens += int(tokens)

@@ -242,6 +242,13 @@ def test_a_slice_of_the_pipeline_beats_copying(
     assert cli.main(["correct", name, "--model", made, "--device", "cpu"]) == 0
 
 
+def test_a_pause_costs_no_budget(run: Run) -> None:
+    """The step in which the process was stopped and went on is not counted."""
+    progress = run(20, at=(7, lambda: signal.raise_signal(signal.SIGCONT)))
+    assert progress.seconds == 20
+    assert progress.step == 21
+
+
 def test_runs_are_reproducible(run: Run, tmp_path: Path) -> None:
     for out, seed in (("one", 0), ("two", 0), ("three", 1)):
         run(5, out=out, seed=seed)

@@ -254,7 +254,8 @@ def test_files_that_are_not_there(file: Write, capsys: Capture) -> None:
 
 
 @pytest.mark.parametrize(
-    "content", [b"no gzip", gzip.compress(b"some text", mtime=0)[:-9], gzip.compress(b"a\xff")]
+    "content",
+    [b"no gzip", gzip.compress(b"some text", mtime=0)[:-9], gzip.compress(b"a\xff", mtime=0)],
 )
 def test_a_broken_gz_file(content: bytes, file: Write) -> None:
     with pytest.raises(InputError, match=r"^text\.gz: "):

@@ -62,7 +62,7 @@ def load(
     from gec.models.prefixes import verifier
     from gec.models.quantization import count_parameters, reuse_memory
 
-    chosen = _device(device)
+    chosen = device_of(device)
     folder = bundle.find(name_or_path)
     precision = _precision(precision or bundle.precision_for(folder, chosen), chosen)
     if chosen.type == "cpu":
@@ -140,7 +140,7 @@ def load_generation_parts(
     from gec.models.bundle import find, precision_for
     from gec.models.quantization import count_parameters, reuse_memory
 
-    chosen = _device(device)
+    chosen = device_of(device)
     precision = _precision(precision or precision_for(find(name_or_path), chosen), chosen)
     if chosen.type == "cpu":
         reuse_memory()
@@ -191,7 +191,12 @@ def _precision(name: str, device: torch.device) -> str:
     return name
 
 
-def _device(name: str | None) -> torch.device:
+def device_of(name: str | None) -> torch.device:
+    """Return a device that can be used; None takes CUDA where there is one.
+
+    Raises:
+        ConfigError: it cannot be used.
+    """
     if name is None:
         return torch.device("cuda" if torch.cuda.is_available() else "cpu")
     try:

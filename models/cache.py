@@ -118,6 +118,16 @@ class LayerCache:
             self.values = torch.cat([self.values, self.values.new_zeros(grow)], 1)
 
 
+class PassingCache(LayerCache):
+    """A cache that stores nothing: the block is the whole target, and gradients flow."""
+
+    def __init__(self, cache: LayerCache) -> None:
+        self.source_keys, self.source_values = cache.source_keys, cache.source_values
+
+    def write(self, k: Tensor, v: Tensor, positions: Positions) -> tuple[Tensor, Tensor]:
+        return k, v
+
+
 def _stack(first: Tensor, second: Tensor) -> Tensor:
     """Return the rows of both [B, L, H, D/H], padded to the longer length."""
     length = max(first.shape[1], second.shape[1])

@@ -18,8 +18,8 @@ from torch import Tensor, nn
 
 from gec.decoding.model import Model
 from gec.errors import ModelError
-from gec.models.cache import Positions
-from gec.models.transformer import Transformer, _biased, _Teacher
+from gec.models.cache import PassingCache, Positions
+from gec.models.transformer import Transformer, _biased
 from gec.models.verifier import Memory, TransformerVerifier
 
 
@@ -178,7 +178,7 @@ class EarlyExitTrainee(nn.Module):
         """
         network = self.network
         mask = (source != network.config.pad_id)[:, None, None, :]
-        caches = [_Teacher(cache) for cache in network.caches(network.encode(source, mask))]
+        caches = [PassingCache(cache) for cache in network.caches(network.encode(source, mask))]
         positions = Positions.of([0], target_in.shape[1], source.device)
         x = network._embed(target_in, positions.index, "decoder")
         if network.config.positions == "relative":

@@ -20,7 +20,7 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 from gec.errors import ModelError
-from gec.models.cache import LayerCache, Positions
+from gec.models.cache import LayerCache, PassingCache, Positions
 from gec.models.transformer import Transformer, TransformerConfig
 from gec.models.verifier import Memory, TransformerVerifier
 
@@ -97,7 +97,7 @@ class NatTransformer(Transformer):
         mask = block_mask(prefixes, k, width, causal_prefix=self.nat.causal_prefix)
         index = torch.arange(width, device=tokens.device)
         positions = Positions(index, 0, width, mask, False)
-        passing = [Passing(cache) for cache in caches]
+        passing = [PassingCache(cache) for cache in caches]
         hidden = self.decode_block(tokens, cast(list[LayerCache], passing), positions, source_mask)
         places = prefixes[:, None] + torch.arange(k, device=tokens.device)
         return hidden.gather(1, places[..., None].expand(-1, -1, hidden.shape[-1]))
@@ -151,16 +151,6 @@ class NatTransformer(Transformer):
         tokens = behind[:, : len(place)].masked_fill(place >= ends, self.mask_id)
         tokens = tokens.masked_fill(place >= ends + k, config.pad_id)
         return tokens, behind.gather(1, ends + torch.arange(k, device=target.device))
-
-
-class Passing(LayerCache):
-    """A cache that stores nothing: the block is all there is, and gradients flow."""
-
-    def __init__(self, cache: LayerCache) -> None:
-        self.source_keys, self.source_values = cache.source_keys, cache.source_values
-
-    def write(self, k: Tensor, v: Tensor, positions: Positions) -> tuple[Tensor, Tensor]:
-        return k, v
 
 
 def block_mask(prefixes: Tensor, k: int, width: int, *, causal_prefix: bool) -> Tensor:

@@ -21,7 +21,7 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 from gec.errors import ModelError
-from gec.models.cache import LayerCache, Positions
+from gec.models.cache import LayerCache, PassingCache, Positions
 
 ACTIVATIONS: dict[str, Callable[[Tensor], Tensor]] = {
     "relu": F.relu,
@@ -539,16 +539,6 @@ class Transformer(nn.Module):
         mask = (source != self.config.pad_id)[:, None, None, :]
         memory = self.encode(source, mask)
         positions = Positions.of([0], target_in.shape[1], source.device)
-        caches: list[LayerCache] = [_Teacher(cache) for cache in self.caches(memory)]
+        caches: list[LayerCache] = [PassingCache(cache) for cache in self.caches(memory)]
         hidden = self.decode_block(target_in, caches, positions, mask)
         return self.output(hidden if wanted is None else hidden[wanted])
-
-
-class _Teacher(LayerCache):
-    """A cache that stores nothing: the block is the whole target, and gradients flow."""
-
-    def __init__(self, cache: LayerCache) -> None:
-        self.source_keys, self.source_values = cache.source_keys, cache.source_values
-
-    def write(self, k: Tensor, v: Tensor, positions: Positions) -> tuple[Tensor, Tensor]:
-        return k, v

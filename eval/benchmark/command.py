@@ -25,6 +25,7 @@ from gec.eval.benchmark.profiling import profile, profile_table
 from gec.eval.benchmark.replay import architecture
 from gec.eval.benchmark.study import Options, Study, real, record, replayed
 from gec.files import read_document
+from gec.loading import device_of
 from gec.models.bundle import Bundle, load
 
 FOUND = 1
@@ -110,7 +111,7 @@ def check(args: argparse.Namespace) -> None:
 
 def begin(args: argparse.Namespace) -> Run:
     """Load the bundle and encode the sentences."""
-    device = _device(args.device)
+    device = device_of(args.device)
     bundle = load(args.model)
     config = bundle.network.config
     for shape in args.replay or []:
@@ -256,17 +257,6 @@ def _precisions(given: str | None, device: torch.device) -> list[str]:
     if given is None:
         return ["fp32", "int8"] if device.type == "cpu" else ["fp32", "fp16"]
     return list(dict.fromkeys(name.strip() for name in given.split(",")))
-
-
-def _device(name: str | None) -> torch.device:
-    if name is None:
-        return torch.device("cuda" if torch.cuda.is_available() else "cpu")
-    try:
-        device = torch.device(name)
-        torch.empty(0, device=device)
-    except (RuntimeError, AssertionError) as error:
-        raise ConfigError(f"device {name!r} cannot be used: {str(error).splitlines()[0]}") from None
-    return device
 
 
 def _plain(value: object) -> object:

@@ -232,6 +232,18 @@ def _among_best(logits: Tensor, drafted: Tensor, count: int) -> Tensor:
     return (better < count) & drafted.isfinite()
 
 
+def keep(state: State, scores: Scores, accepted: Tensor, decided: Tensor) -> list[Kept]:
+    """Keep ``accepted`` [B] drafted tokens of each row, then ``decided`` [B] unless it ended."""
+    kept = []
+    for parent, (count, token) in enumerate(torch.stack([accepted, decided], 1).tolist()):
+        draft = scores.drafted[parent]
+        new = list(draft[:count])
+        if not new or new[-1] != state.eos_id:
+            new.append(token)
+        kept.append(Kept(parent, new, len(draft), count))
+    return kept
+
+
 def _logsumexp(logits: Tensor) -> Tensor:
     """Return [...] of [..., V], some rows at a time: their exponentials take as much memory."""
     parts = torch.split(logits.flatten(0, -2), 256)

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 
 import torch
 
-from gec.decoding.acceptance import Kept, Scores
+from gec.decoding.acceptance import Kept, Scores, keep
 from gec.decoding.decoder import Decoder, Hypothesis, LengthLimit, State
 from gec.decoding.drafters.small_model import FixedLength, SmallModelDrafter
 from gec.decoding.model import Model
@@ -55,14 +55,7 @@ class Rollback:
         else:
             numbers = torch.tensor([uniform(row) for row in state.rows], dtype=torch.float64)
             decided = draw(self.sampling(there), numbers.to(there.device))
-        kept = []
-        for parent, (count, token) in enumerate(torch.stack([accepted, decided], 1).tolist()):
-            draft = scores.drafted[parent]
-            new = list(draft[:count])
-            if not new or new[-1] != state.eos_id:
-                new.append(token)
-            kept.append(Kept(parent, new, len(draft), count))
-        return kept
+        return keep(state, scores, accepted, decided)
 
 
 def big_little_decoder(

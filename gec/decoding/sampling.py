@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING
 import torch
 from torch import Tensor
 
-from gec.decoding.acceptance import Acceptance, Exact, Kept, Scores
+from gec.decoding.acceptance import Acceptance, Exact, Kept, Scores, keep
 from gec.errors import ConfigError, ModelError
 
 if TYPE_CHECKING:
@@ -141,14 +141,7 @@ def speculate(state: State, scores: Scores, p: Tensor) -> list[Kept]:
     # p and q the same but for rounding leave nothing
     rest = torch.where(rest.sum(-1, keepdim=True) > 0, rest, p)
     decided = draw(rest, v)
-    kept = []
-    for parent, (count, token) in enumerate(torch.stack([accepted, decided], 1).tolist()):
-        draft = scores.drafted[parent]
-        new = list(draft[:count])
-        if not new or new[-1] != state.eos_id:
-            new.append(token)
-        kept.append(Kept(parent, new, len(draft), count))
-    return kept
+    return keep(state, scores, accepted, decided)
 
 
 def _rows(state: State, scores: Scores) -> Sequence[tuple[Row, Sequence[int]]]:

@@ -11,9 +11,9 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from gec.models.cache import Positions
+from gec.models.cache import PassingCache, Positions
 from gec.models.heads import Heads
-from gec.models.nat import NatTransformer, Passing
+from gec.models.nat import NatTransformer
 from gec.models.training.parallel import (
     DrafterRecipe,
     GenerationSchedule,
@@ -186,7 +186,7 @@ class HeadsTrainee(nn.Module):
         network = self.network.train(self.jointly and self.training)
         with torch.set_grad_enabled(self.jointly and torch.is_grad_enabled()):
             mask = (source != PAD_ID)[:, None, None, :]
-            caches = [Passing(c) for c in network.caches(network.encode(source, mask))]
+            caches = [PassingCache(c) for c in network.caches(network.encode(source, mask))]
             positions = Positions.of([0], target_in.shape[1], source.device)
             hidden: Tensor = network.decode_block(target_in, [*caches], positions, mask)
         return hidden

@@ -4,10 +4,11 @@
 web/; nothing else lands in site-packages. Versions here are lower bounds; constraints.txt pins.
 """
 
+import os
 import re
 from pathlib import Path
 
-from setuptools import find_packages, setup
+from setuptools import Extension, find_packages, setup
 
 HERE = Path(__file__).resolve().parent
 ROOMS = {"gec": "gec", "gec.models": "models", "gec.eval": "eval", "gec.web": "web"}
@@ -30,6 +31,15 @@ def version() -> str:
         raise RuntimeError("gec/__init__.py has no line __version__ = ...")
     return match[1]
 
+
+# Optional: without a compiler the same products are made by torch, more slowly. OpenMP's functions
+# are not linked in: they are those of torch (see the file).
+KERNEL = Extension(
+    "gec.models._native",
+    ["models/_native.c"],
+    extra_compile_args=["-O3", "-fopenmp", "-ffp-contract=off"] if os.name == "posix" else [],
+    optional=True,
+)
 
 BUNDLE_FILES = [
     f"bundles/**/{name}"
@@ -68,6 +78,7 @@ setup(
             "recipes/*.cfg",
         ],
     },
+    ext_modules=[KERNEL],
     include_package_data=False,
     zip_safe=False,
     entry_points={"console_scripts": ["gec = gec.cli:main"]},

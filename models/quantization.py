@@ -4,6 +4,10 @@ Weights have one scale per output channel, activations one scale per token row (
 the vector-wise quantization of Dettmers et al. 2022, LLM.int8, section 2), and products accumulate
 in exact integers. With one activation scale per tensor a token's value would depend on its
 neighbours, and aggressive decoding would no longer equal greedy decoding.
+
+Where :mod:`gec.models.native` is available, a quantized network computes with it: a linear layer,
+here ten tensor operations, is one call there and the same to the last bit; norms and attention
+are the same to rounding.
 """
 
 from __future__ import annotations
@@ -19,7 +23,8 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 from gec.errors import ModelError
-from gec.models.transformer import Transformer
+from gec.models import native
+from gec.models.transformer import CrossAttention, FeedForward, SelfAttention, Transformer
 
 LEVELS = 127
 """Largest magnitude of an int8 value; symmetric, so -128 is not used."""
@@ -37,19 +42,24 @@ def quantize_rows(x: Tensor) -> tuple[Tensor, Tensor]:
 
 
 class Int8Linear(nn.Module):
-    """y = x W^T + b with W in int8 and x quantized on the way, row by row; x and y are float32."""
+    """y = x W^T + b with W in int8 and x quantized on the way, row by row; x and y are float32.
 
-    weight: Tensor  # int8 [out, in]
+    Attributes:
+        relu: also make negative results 0.
+    """
+
     scale: Tensor  # [out]
     bias: Tensor | None  # [out]
 
     def __init__(self, weight: Tensor, scale: Tensor, bias: Tensor | None) -> None:
+        """Take int8 weights [out, in] with their scales [out]."""
         super().__init__()
-        self.register_buffer("weight", weight)
-        self.register_buffer("scale", scale)
-        self.register_buffer("bias", bias)
-        # finding a buffer by its name takes as long as a small operation on it
-        self._operands = weight.t(), scale, bias
+        self.out_features, self.in_features = weight.shape
+        self.relu = False
+        self.register_buffer("scale", scale.contiguous())
+        self.register_buffer("bias", None if bias is None else bias.contiguous())
+        packs = native.available() and self.in_features <= native.WIDEST
+        self._weight = native.PackedWeights(weight) if packs else weight
 
     @classmethod
     def of(cls, linear: nn.Linear) -> Int8Linear:
@@ -58,23 +68,35 @@ class Int8Linear(nn.Module):
         bias = None if linear.bias is None else linear.bias.detach().float()
         return cls(values, scale[:, 0], bias)
 
+    @property
+    def weight(self) -> Tensor:
+        """The int8 weights [out, in]."""
+        return self._weight if isinstance(self._weight, Tensor) else self._weight.unpack()
+
     def forward(self, x: Tensor) -> Tensor:
         """Map [..., in] to [..., out]."""
         rows = x.reshape(-1, x.shape[-1])
-        at_once = max(1, _AT_ONCE // self._operands[0].shape[1])
-        if rows.shape[0] <= at_once:
-            y = self._product(rows)
+        if isinstance(self._weight, Tensor):
+            y = self._in_pieces(rows, self._weight.t())
         else:
-            y = rows.new_empty(rows.shape[0], self._operands[0].shape[1])
-            for start in range(0, rows.shape[0], at_once):
-                y[start : start + at_once] = self._product(rows[start : start + at_once])
-        return y.view(*x.shape[:-1], -1)
+            y = self._weight.product(rows, self.scale, self.bias, self.relu)
+        return y.view(*x.shape[:-1], self.out_features)
 
-    def _product(self, rows: Tensor) -> Tensor:
-        weight, channel, bias = self._operands
+    def _in_pieces(self, rows: Tensor, weight: Tensor) -> Tensor:
+        at_once = max(1, _AT_ONCE // self.out_features)
+        if rows.shape[0] <= at_once:
+            return self._product(rows, weight)
+        y = rows.new_empty(rows.shape[0], self.out_features)
+        for start in range(0, rows.shape[0], at_once):
+            y[start : start + at_once] = self._product(rows[start : start + at_once], weight)
+        return y
+
+    def _product(self, rows: Tensor, weight: Tensor) -> Tensor:
         values, scale = quantize_rows(rows)
-        y = torch._int_mm(values, weight) * scale
-        return y.mul_(channel) if bias is None else torch.addcmul(bias, y, channel)
+        y = (torch._int_mm(values, weight) * scale).mul_(self.scale)
+        if self.bias is not None:
+            y += self.bias  # not addcmul, which may round once where the extension rounds twice
+        return y.relu_() if self.relu else y
 
 
 class Int8Embedding(nn.Module):
@@ -82,17 +104,11 @@ class Int8Embedding(nn.Module):
 
     def __init__(self, table: Int8Linear) -> None:
         super().__init__()
-        self._tables = [table]  # in a list: the output layer's weights are not this module's, too
-
-    @property
-    def weight(self) -> Tensor:
-        return self._tables[0].weight
+        self.weight, self._scale = table.weight, table.scale[:, None]
 
     def forward(self, tokens: Tensor) -> Tensor:
         """Map ids [...] to [..., width]."""
-        [table] = self._tables
-        values = F.embedding(tokens, table.weight).float()
-        return values * F.embedding(tokens, table.scale[:, None])
+        return F.embedding(tokens, self.weight).float() * F.embedding(tokens, self._scale)
 
 
 def compress(network: Transformer) -> dict[str, Tensor]:
@@ -174,14 +190,37 @@ def _replace(network: Transformer, by: Callable[[str, nn.Linear], Int8Linear]) -
         setattr(network.get_submodule(parent), last, by(name, linear))
     if network.config.tie_embeddings:
         network.embedding = Int8Embedding(cast(Int8Linear, network.output))  # type: ignore[assignment]
+    for module in network.modules():
+        if isinstance(module, FeedForward) and module.gate is None and module.activation is F.relu:
+            cast(Int8Linear, module.up).relu, module.activation = True, _unchanged
+    if native.available():
+        _use_native(network)
     return {name for name, _ in linears}
+
+
+def _unchanged(x: Tensor) -> Tensor:
+    return x
+
+
+def _use_native(network: Transformer) -> None:
+    """Let norms and attention, where they are of the kind it knows, compute natively."""
+    for name, module in list(network.named_modules()):
+        if type(module) is nn.LayerNorm and module.bias is not None:
+            parent, _, last = name.rpartition(".")
+            setattr(network.get_submodule(parent), last, native.LayerNorm.of(module))
+        elif (
+            isinstance(module, SelfAttention | CrossAttention)
+            and network.config.positions != "relative"  # whose masks are biases
+        ):
+            module.attention = native.attention
 
 
 def count_parameters(network: Transformer) -> int:
     """Return the number of weights, however they are stored; scales are none."""
     quantized = [m for m in network.modules() if isinstance(m, Int8Linear)]
-    tensors = [t for m in quantized for t in (m.weight, m.bias) if t is not None]
-    return sum(t.numel() for t in [*network.parameters(), *tensors])
+    biases = [m.bias.numel() for m in quantized if m.bias is not None]
+    weights = [m.in_features * m.out_features for m in quantized]
+    return sum([*biases, *weights, *(p.numel() for p in network.parameters())])
 
 
 @cache

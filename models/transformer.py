@@ -244,7 +244,7 @@ def relative_buckets(distance: Tensor, config: TransformerConfig, *, both_ways: 
     return first + torch.where(steps < exact, steps, far)
 
 
-def _attention(
+def attention(
     q: Tensor, k: Tensor, v: Tensor, mask: Tensor | None, causal: bool, scale: float | None = None
 ) -> Tensor:
     """Return softmax(q k^T) v as [B, T, D] of q [B, T, H, D/H] and k, v [B, S, H, D/H].
@@ -263,7 +263,7 @@ def _attention(
     return x.transpose(1, 2).flatten(2)
 
 
-class _SelfAttention(nn.Module):
+class SelfAttention(nn.Module):
     def __init__(self, config: TransformerConfig) -> None:
         super().__init__()
         self.heads = config.heads
@@ -271,6 +271,7 @@ class _SelfAttention(nn.Module):
         self.qkv = nn.Linear(config.width, 3 * inner, bias=config.bias)
         self.out = nn.Linear(inner, config.width, bias=config.bias)
         self.scale = None if config.scale_attention else 1.0
+        self.attention = attention
 
     def project(self, x: Tensor) -> tuple[Tensor, Tensor, Tensor]:
         """Return queries, keys and values, each [..., H, D/H], of [..., D]."""
@@ -279,10 +280,10 @@ class _SelfAttention(nn.Module):
 
     def attend(self, q: Tensor, k: Tensor, v: Tensor, mask: Tensor | None, causal: bool) -> Tensor:
         """Return [B, T, D] of q [B, T, H, D/H] and k, v [B, L, H, D/H]; no output layer yet."""
-        return _attention(q, k, v, mask, causal, self.scale)
+        return self.attention(q, k, v, mask, causal, self.scale)
 
 
-class _CrossAttention(nn.Module):
+class CrossAttention(nn.Module):
     def __init__(self, config: TransformerConfig) -> None:
         super().__init__()
         self.heads = config.heads
@@ -291,6 +292,7 @@ class _CrossAttention(nn.Module):
         self.kv = nn.Linear(config.width, 2 * inner, bias=config.bias)
         self.out = nn.Linear(inner, config.width, bias=config.bias)
         self.scale = None if config.scale_attention else 1.0
+        self.attention = attention
 
     def keys_values(self, memory: Tensor) -> tuple[Tensor, Tensor]:
         """Return keys and values of the encoder output, each [B, S, H, D/H]."""
@@ -303,11 +305,11 @@ class _CrossAttention(nn.Module):
     ) -> Tensor:
         """Map a block in its layout, [..., D], to the same."""
         q = positions.spread(self.q(x).view(*x.shape[:-1], self.heads, -1))
-        y = _attention(q, k, v, mask, causal=False, scale=self.scale)
+        y = self.attention(q, k, v, mask, False, self.scale)
         return self.out(positions.gather(y))
 
 
-class _FeedForward(nn.Module):
+class FeedForward(nn.Module):
     def __init__(self, config: TransformerConfig) -> None:
         super().__init__()
         self.up = nn.Linear(config.width, config.ffn_width, bias=config.bias)
@@ -348,9 +350,9 @@ class _Residual(nn.Module):
 class EncoderLayer(nn.Module):
     def __init__(self, config: TransformerConfig) -> None:
         super().__init__()
-        self.attention = _SelfAttention(config)
+        self.attention = SelfAttention(config)
         self.attention_residual = _Residual(config)
-        self.ffn = _FeedForward(config)
+        self.ffn = FeedForward(config)
         self.ffn_residual = _Residual(config)
 
     def forward(self, x: Tensor, mask: Tensor | None) -> Tensor:
@@ -364,11 +366,11 @@ class EncoderLayer(nn.Module):
 class DecoderLayer(nn.Module):
     def __init__(self, config: TransformerConfig) -> None:
         super().__init__()
-        self.attention = _SelfAttention(config)
+        self.attention = SelfAttention(config)
         self.attention_residual = _Residual(config)
-        self.cross = _CrossAttention(config)
+        self.cross = CrossAttention(config)
         self.cross_residual = _Residual(config)
-        self.ffn = _FeedForward(config)
+        self.ffn = FeedForward(config)
         self.ffn_residual = _Residual(config)
 
     def forward(
@@ -472,7 +474,7 @@ class Transformer(nn.Module):
         """Compute what is not stored with the weights, after loading onto the meta device."""
         if self.config.positions.startswith("sinusoidal"):
             self.position_table = self._position_table().to(self.device)
-        if self.config.tie_embeddings:
+        if self.config.tie_embeddings and isinstance(self.output, nn.Linear):
             self.output.weight = self.embedding.weight
 
     @property

@@ -13,6 +13,7 @@ from pathlib import Path
 import torch
 
 import gec
+from gec.models import native
 
 FLAGS = "avx2 avx512f avx512_vnni avx_vnni avx512_bf16 amx_int8 amx_bf16 asimddp i8mm".split()
 PACKAGES = ("torch", "ctranslate2", "transformers", "numpy")
@@ -26,6 +27,7 @@ class Machine:
 
     Attributes:
         flags: the CPU features that matter for matrix products.
+        native: whether int8 networks compute by gec.models.native.
         memory_gib: of the whole machine; None where it cannot be known.
         versions: of Python, gec and the packages that compute.
     """
@@ -34,6 +36,7 @@ class Machine:
     cores: int
     threads: int
     flags: tuple[str, ...]
+    native: bool
     memory_gib: float | None
     accelerator: str | None
     system: str
@@ -44,6 +47,7 @@ class Machine:
         """Return all of it but the versions of Python and numpy, as one line."""
         parts = [self.cpu, f"{self.cores} cores", f"{self.threads} threads"]
         parts += [" ".join(self.flags)] if self.flags else []
+        parts += ["native kernels" if self.native else "no native kernels"]
         parts += [f"{self.memory_gib:.0f} GiB"] if self.memory_gib else []
         parts += [self.accelerator] if self.accelerator else []
         shown = {k: v for k, v in self.versions.items() if k not in ("python", "numpy")}
@@ -60,6 +64,7 @@ def describe() -> Machine:
         cores=os.cpu_count() or 1,
         threads=torch.get_num_threads(),
         flags=tuple(flag for flag in FLAGS if flag in found),
+        native=native.available(),
         memory_gib=_memory(),
         accelerator=torch.cuda.get_device_name() if torch.cuda.is_available() else None,
         system=f"{platform.system()} {platform.release()}",

@@ -1,0 +1,169 @@
+"""The same computations as torch's, by one call each (``_native.c``), for inference on a CPU.
+
+A block of a sentence is a few thousand numbers: an operation of torch on them takes longer to begin
+than to do. And torch's attention sums in an order that depends on the block's shape, so a token's
+last bits may too. Here every token's result depends on that token alone: decoding a block gives the
+very bits that decoding token by token gives.
+
+The extension is built with the package where there is a compiler, and runs where the processor has
+AVX-512 VNNI; elsewhere :func:`available` is False and torch does the work.
+"""
+
+from __future__ import annotations
+
+import importlib
+import os
+from functools import cache
+from types import ModuleType
+
+import torch
+from torch import Tensor, nn
+
+WIDEST = 1 << 16
+"""Most inputs of a linear layer: its sums stay within 32 bits."""
+
+
+@cache
+def _kernels() -> ModuleType | None:
+    if os.environ.get("GEC_NATIVE") == "off":
+        return None
+    try:
+        module = importlib.import_module("gec.models._native")
+    except ImportError:  # no compiler when the package was installed, or torch without OpenMP
+        return None
+    return module if module.supported() else None
+
+
+def available() -> bool:
+    """Whether this machine has the extension; the environment variable GEC_NATIVE=off hides it."""
+    return _kernels() is not None
+
+
+def _loaded() -> ModuleType:
+    if (module := _kernels()) is None:
+        raise RuntimeError("the extension gec.models._native is not available here")
+    return module
+
+
+def _as_float(x: Tensor) -> Tensor:
+    if not x.is_cpu or x.requires_grad:
+        raise ValueError("for inference on a CPU only")
+    return x if x.dtype is torch.float32 else x.float()
+
+
+class PackedWeights:
+    """int8 weights [channels, inputs] in the order in which the processor multiplies them."""
+
+    def __init__(self, weight: Tensor) -> None:
+        self.channels, self.inputs = weight.shape
+        if weight.dtype != torch.int8 or self.inputs > WIDEST:
+            raise ValueError(f"int8 weights of at most {WIDEST} inputs, not {weight.dtype}")
+        panels, groups = -(-self.channels // 64), -(-self.inputs // 4)
+        self._panels = torch.empty(panels, groups, 64, 4, dtype=torch.uint8)
+        weight = weight.contiguous()
+        _loaded().pack(weight.data_ptr(), self._panels.data_ptr(), self.channels, self.inputs)
+        self._linear = _loaded().linear
+
+    def unpack(self) -> Tensor:
+        """Return the weights [channels, inputs]."""
+        rows = self._panels.transpose(1, 2).flatten(2).flatten(0, 1)  # [panels * 64, groups * 4]
+        return (rows[: self.channels, : self.inputs].short() - 128).to(torch.int8)
+
+    def product(self, x: Tensor, scale: Tensor, bias: Tensor | None, relu: bool = False) -> Tensor:
+        """Map float x [N, inputs] to [N, channels], quantizing x row by row.
+
+        ``scale`` [channels] is that of the weights; with ``relu`` negative results become 0. The
+        same to the last bit as the plain version in :mod:`gec.models.quantization`.
+        """
+        count, inputs = x.shape
+        if inputs != self.inputs:  # torch would refuse, the extension would read on
+            raise ValueError(f"{inputs} values a row for a layer that takes {self.inputs}")
+        x = _as_float(x).contiguous()
+        y = torch.empty(count, self.channels)
+        self._linear(
+            x.data_ptr(),
+            count,
+            inputs,
+            self._panels.data_ptr(),
+            self.channels,
+            scale.data_ptr(),
+            0 if bias is None else bias.data_ptr(),
+            relu,
+            y.data_ptr(),
+            torch.get_num_threads(),
+        )
+        return y
+
+
+class LayerNorm(nn.LayerNorm):
+    """Layer norm over the last dimension, with weight and bias."""
+
+    @classmethod
+    def of(cls, norm: nn.LayerNorm) -> LayerNorm:
+        """Take over another norm's weights."""
+        own = cls(norm.normalized_shape, norm.eps, device="meta")
+        own.weight, own.bias = norm.weight, norm.bias
+        return own
+
+    def forward(self, x: Tensor) -> Tensor:
+        """Map [..., width] to the same."""
+        weight, bias = self.weight, self.bias
+        width = weight.shape[0]
+        if x.shape[-1] != width:
+            raise ValueError(f"{x.shape[-1]} values a row for a norm of {width}")
+        x = _as_float(x).contiguous()
+        y = torch.empty_like(x)
+        _loaded().layer_norm(
+            x.data_ptr(),
+            x.numel() // width,
+            width,
+            weight.data_ptr(),
+            bias.data_ptr(),
+            y.data_ptr(),
+            torch.get_num_threads(),
+            self.eps,
+        )
+        return y
+
+
+def attention(
+    q: Tensor, k: Tensor, v: Tensor, mask: Tensor | None, causal: bool, scale: float | None = None
+) -> Tensor:
+    """Return softmax(q k^T) v as [B, T, H * d] of q [B, T, H, d] and k, v [B, S, H, d].
+
+    Args:
+        mask: bool [B or 1, 1, T or 1, S], True where a key may be seen; every query sees one.
+        causal: query t sees the keys 0 to t (and no mask).
+        scale: of the products; None: one over the root of d.
+    """
+    q, k, v = (_heads_together(_as_float(x)) for x in (q, k, v))
+    batch, queries, heads, width = q.shape
+    keys = k.shape[1]
+    if k.shape != v.shape or k.shape != (batch, keys, heads, width) or (causal and queries > keys):
+        raise ValueError(f"attention of {list(q.shape)} over {list(k.shape)}, {list(v.shape)}")
+    seen = (0, 0, 0)
+    if mask is not None:
+        if mask.dtype != torch.bool or mask.stride(-1) != 1 or mask.shape[1] != 1:
+            raise ValueError(f"a mask is bool [B or 1, 1, T or 1, S], not {list(mask.shape)}")
+        mask = mask.expand(batch, 1, queries, keys)  # its strides say which dimensions are one
+        seen = mask.data_ptr(), mask.stride(0), mask.stride(2)
+    y = torch.empty(batch, queries, heads * width)
+    _loaded().attention(
+        batch,
+        queries,
+        keys,
+        heads,
+        width,
+        *(number for x in (q, k, v) for number in (x.data_ptr(), x.stride(0), x.stride(1))),
+        *seen,
+        causal,
+        y.data_ptr(),
+        torch.get_num_threads(),
+        width**-0.5 if scale is None else scale,
+    )
+    return y
+
+
+def _heads_together(x: Tensor) -> Tensor:
+    """Return x [B, T, H, d] with each place's heads one after another in memory."""
+    return x if x.stride(3) == 1 and x.stride(2) == x.shape[3] else x.contiguous()

@@ -1,0 +1,187 @@
+"""The extension: equal to torch's operations, and blind to what is decoded beside a token."""
+
+from __future__ import annotations
+
+import shutil
+import sys
+from pathlib import Path
+
+import pytest
+import torch
+from fake_models import tiny_network
+from torch import Tensor, nn
+
+from gec.models import native, transformer
+from gec.models.quantization import Int8Linear, quantize
+from gec.models.transformer import Transformer
+from gec.models.verifier import TransformerVerifier
+
+needs_extension = pytest.mark.skipif(
+    not native.available(), reason="no compiler, or a processor without AVX-512 VNNI"
+)
+
+
+def test_it_is_there_where_it_can_be() -> None:
+    cpu = Path("/proc/cpuinfo")
+    can = sys.platform == "linux" and cpu.exists() and "avx512_vnni" in cpu.read_text("utf-8")
+    assert native.available() or not can or not shutil.which("cc")
+
+
+def test_it_can_be_left_out(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("GEC_NATIVE", "off")
+    native._kernels.cache_clear()
+    try:
+        assert not native.available()
+        assert isinstance(Int8Linear.of(nn.Linear(4, 4))._weight, Tensor)
+    finally:
+        native._kernels.cache_clear()
+
+
+@needs_extension
+@pytest.mark.parametrize("relu", [False, True])
+@pytest.mark.parametrize("bias", [False, True])
+@pytest.mark.parametrize(
+    ("rows", "inputs", "channels"),
+    [(1, 1, 1), (1, 64, 64), (5, 33, 17), (6, 256, 70), (13, 100, 200), (31, 512, 129)],
+)
+def test_a_layer_equals_the_plain_one_to_the_bit(
+    rows: int, inputs: int, channels: int, bias: bool, relu: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    linear = nn.Linear(inputs, channels, bias=bias)
+    x = torch.randn(rows, inputs) * torch.logspace(-6, 6, rows)[:, None]
+    x[0] = 0
+    fast = Int8Linear.of(linear)
+    monkeypatch.setattr(native, "available", lambda: False)
+    plain = Int8Linear.of(linear)
+    fast.relu = plain.relu = relu
+    assert not isinstance(fast._weight, Tensor)
+    assert isinstance(plain._weight, Tensor)
+    assert torch.equal(fast(x), plain(x))
+    assert torch.equal(fast.weight, plain.weight)
+
+
+@needs_extension
+def test_columns_of_a_larger_matrix_are_copied_first() -> None:
+    layer = Int8Linear.of(nn.Linear(8, 5))
+    whole = torch.randn(7, 20)
+    assert torch.equal(layer(whole[:, 3:11]), layer(whole[:, 3:11].clone()))
+    assert layer(whole[:0, :8]).shape == (0, 5)
+
+
+@needs_extension
+def test_what_it_would_misread_is_refused() -> None:
+    layer = Int8Linear.of(nn.Linear(8, 5))
+    with pytest.raises(ValueError, match="16 values a row for a layer that takes 8"):
+        layer(torch.randn(2, 16))
+    with pytest.raises(ValueError, match="for inference"):
+        layer(torch.randn(2, 8, requires_grad=True))
+    with pytest.raises(ValueError, match="values a row for a norm of 8"):
+        native.LayerNorm(8)(torch.randn(2, 4))
+    with pytest.raises(ValueError, match="int8 weights"):
+        native.PackedWeights(torch.zeros(2, 2))
+    q, k = torch.randn(2, 3, 4, 8), torch.randn(2, 5, 4, 8)
+    with pytest.raises(ValueError, match="attention of"):
+        native.attention(q, k, k[:, :4], None, False)
+    with pytest.raises(ValueError, match="attention of"):
+        native.attention(k, q, q, None, True)
+    with pytest.raises(ValueError, match="a mask is bool"):
+        native.attention(q, k, k, torch.zeros(2, 1, 3, 5), False)
+
+
+@needs_extension
+@pytest.mark.parametrize("width", [1, 16, 100, 256])
+def test_layer_norm(width: int) -> None:
+    norm = nn.LayerNorm(width)
+    with torch.no_grad():
+        norm.weight.normal_()
+        norm.bias.normal_()
+        x = torch.randn(2, 3, width) * 3 + 1
+        torch.testing.assert_close(native.LayerNorm.of(norm)(x), norm(x), rtol=1e-5, atol=1e-5)
+
+
+def masks(batch: int, queries: int, keys: int) -> list[Tensor | None]:
+    """Each of the shapes that decoding uses; every query sees the first key."""
+    shapes = [(batch, 1, queries, keys), (batch, 1, 1, keys), (1, 1, queries, keys)]
+    found: list[Tensor | None] = [None]
+    for shape in shapes:
+        mask = torch.rand(shape) > 0.6
+        mask[..., 0] = True
+        found.append(mask)
+    return found
+
+
+@needs_extension
+@pytest.mark.parametrize("width", [8, 20, 32, 64, 80, 128])
+@pytest.mark.parametrize(
+    ("batch", "queries", "keys", "heads"),
+    [(1, 1, 1, 1), (2, 1, 40, 3), (3, 7, 13, 2), (1, 33, 33, 4)],
+)
+def test_attention(batch: int, queries: int, keys: int, heads: int, width: int) -> None:
+    """Against torch's, of views as the projections and the cache give them."""
+    q = torch.randn(batch, queries, 3, heads, width)[:, :, 1]
+    k, v = torch.randn(batch, keys + 5, 2, heads, width)[:, :keys].unbind(2)
+    for mask in masks(batch, queries, keys):
+        for scale in (None, 1.0):
+            want = transformer.attention(q, k, v, mask, False, scale)
+            found = native.attention(q, k, v, mask, False, scale)
+            torch.testing.assert_close(found, want, rtol=1e-4, atol=1e-5)
+    if queries == keys:
+        want = transformer.attention(q, k, v, None, True)
+        torch.testing.assert_close(
+            native.attention(q, k, v, None, True), want, rtol=1e-4, atol=1e-5
+        )
+
+
+@needs_extension
+def test_attention_of_heads_that_lie_apart() -> None:
+    q = torch.randn(2, 4, 3, 8).transpose(1, 2)  # [2, 3, 4, 8], heads not together
+    want = native.attention(q.contiguous(), q.contiguous(), q.contiguous(), None, False)
+    assert torch.equal(native.attention(q, q, q, None, False), want)
+
+
+@needs_extension
+def test_a_score_far_below_the_best_weighs_nothing() -> None:
+    q = torch.full((1, 1, 1, 16), 50.0)
+    k = torch.stack([torch.full((16,), 1.0), torch.full((16,), -1.0)])[None, :, None]
+    v = torch.stack([torch.full((16,), 2.0), torch.full((16,), 1e30)])[None, :, None]
+    torch.testing.assert_close(native.attention(q, k, v, None, False), torch.full((1, 1, 16), 2.0))
+
+
+def logits_token_by_token(
+    model: TransformerVerifier, source: list[int], tokens: list[int]
+) -> Tensor:
+    memory = model.start([source])
+    return torch.cat([model.verify(memory, [[t]], [i])[0] for i, t in enumerate(tokens)])
+
+
+@needs_extension
+@pytest.mark.parametrize("threads", [1, 2])
+@pytest.mark.parametrize("settings", [{}, {"norm": "post", "activation": "gelu", "width": 36}])
+@torch.inference_mode()
+def test_the_bits_of_a_token_do_not_depend_on_its_block(
+    settings: dict[str, object], threads: int
+) -> None:
+    """One by one, in blocks, in padded and in packed batches: the same logits, not just nearly."""
+    network: Transformer = tiny_network(7, decoder_layers=2, **settings).float()
+    model = TransformerVerifier(quantize(network))
+    sources = [[3, 4, 5, 6, 7, 8, 9], [10, 11], [4] * 20]
+    outputs = [[1, 5, 9, 4, 20], [1, 6], [1] + [7] * 17]
+    before = torch.get_num_threads()
+    torch.set_num_threads(threads)
+    try:
+        want = [
+            logits_token_by_token(model, source, output)
+            for source, output in zip(sources, outputs, strict=True)
+        ]
+        padded = model.verify(model.start(sources), outputs, [0, 0, 0])
+        packed = model.verify_packed(model.start(sources), outputs, [0, 0, 0])
+        halves = model.start(sources)
+        first = model.verify(halves, [o[:1] for o in outputs], [0, 0, 0])
+        second = model.verify_packed(halves, [o[1:] for o in outputs], [1, 1, 1])
+    finally:
+        torch.set_num_threads(before)
+    for row, output in enumerate(outputs):
+        assert torch.equal(padded[row, : len(output)], want[row])
+    assert torch.equal(packed, torch.cat(want))
+    assert torch.equal(first[:, 0], torch.stack([w[0] for w in want]))
+    assert torch.equal(second, torch.cat([w[1:] for w in want]))

@@ -508,6 +508,8 @@ class Corrector:
         return target, [*confidences, carried], known
 
     def _read(self, job: _Job, hypothesis: Hypothesis) -> _Reading:
+        if not job.respelt and tuple(hypothesis.tokens) == job.ids:  # as most sentences are
+            return _Reading(job.start, job.end, [], [], [], [], {})
         spans = self.subwords.decode_spans(hypothesis.tokens)
         words = [word for word, _, _ in spans]
         logprobs = hypothesis.logprobs

@@ -64,6 +64,7 @@ class Subwords:
         ]
         self._encode_word = lru_cache(maxsize=200_000)(self._encode_word_uncached)
         self._raw = lru_cache(maxsize=None)(self._raw_uncached)
+        self._readable = lru_cache(maxsize=None)(self._readable_uncached)
 
     def __len__(self) -> int:
         return len(self._pieces)
@@ -126,7 +127,7 @@ class Subwords:
         """Return ids as readable strings, for traces: ``Ġ`` becomes a blank."""
         return [self._readable(i) for i in ids]
 
-    def _readable(self, i: int) -> str:
+    def _readable_uncached(self, i: int) -> str:
         piece = self._pieces[i]
         if i < len(SPECIALS):
             return piece

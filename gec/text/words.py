@@ -12,7 +12,7 @@ from __future__ import annotations
 import re
 import unicodedata
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, lru_cache
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -58,10 +58,12 @@ _SEEN = str.maketrans(
 _NOT_SMILEYS = " 8) 8D :1 :3 :0 0.0 =3 ): (: (; (= [: [= ]= :x :X :o :O :p :P "
 # spaCy keeps every form it has seen, for ever; a long-lived process starts afresh at so many.
 _MAX_LEXEMES = 1_000_000
+_PLACES = ["IDX", "LENGTH", "IS_SPACE"]
 # Longer runs without a blank are one word: spaCy's time grows with the square of their length.
 _RUN = re.compile(r"(?<!\S)\S{501,}")
 
 
+@lru_cache(maxsize=2**16)  # asked of every word of every text, and most words come again
 def normalise(word: str) -> str:
     """Return the form of one word that the model sees; idempotent, its length may differ.
 
@@ -113,8 +115,9 @@ def _spans(text: str) -> list[tuple[int, int]]:
     spans: list[tuple[int, int]] = []
     at = 0
     for run in [run.span() for run in _RUN.finditer(seen)] + [(len(seen), len(seen))]:
-        tokens = tokenizer(seen[at : run[0]])
-        spans += [(at + t.idx, at + t.idx + len(t)) for t in tokens if not t.is_space]
+        # one array instead of an object a token, which takes longer than the cutting
+        tokens = tokenizer(seen[at : run[0]]).to_array(_PLACES).tolist()
+        spans += [(at + i, at + i + length) for i, length, space in tokens if not space]
         if run[0] < run[1]:
             spans.append(run)
         at = run[1]

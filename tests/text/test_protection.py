@@ -6,6 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from gec.text import protection
 from gec.text.protection import mask, protected_spans, unify_newlines
 
 
@@ -160,3 +161,10 @@ def test_time_is_linear(attack: str) -> None:
 def test_mask_and_newlines_keep_offsets() -> None:
     assert mask("abcdef", [(1, 3), (4, 5)], "X") == "aXXdXf"
     assert unify_newlines("a\r\nb\rc\u2028d\x0ce\x85") == "a \nb\nc\nd\ne\n"
+
+
+@given(st.text("ab Aé1.:/@\\<>&;{}$%#()[]_-+'\n", max_size=60))
+@settings(max_examples=500, deadline=None)
+def test_nothing_is_missed_for_want_of_a_hint(text: str) -> None:
+    if not protection._HINT.search(text):
+        assert not protection._INLINE.search(text)

@@ -889,16 +889,26 @@ def _add_convert(commands: Commands[argparse.ArgumentParser]) -> None:
         "--spacing",
         choices=("plain", "tokenized"),
         help="the text it was trained on: as people write, or words and marks set off by blanks "
-        "(default: plain; fairseq: tokenized)",
+        "(default: plain; fairseq: tokenized, but plain with SentencePiece)",
     )
     add("--prefix", metavar="TEXT", help="text it expects before every source, such as 'grammar: '")
     add("--data", metavar="DIR", help="fairseq: the folder of the dictionaries")
     add("--bpe", metavar="KIND", help="fairseq: the subwords (default: what lies in --data)")
-    add("--codes", metavar="FILE", help="fairseq: the BPE codes (default: in --data)")
+    add(
+        "--codes",
+        metavar="FILE",
+        help="fairseq: the BPE codes or the SentencePiece model (default: in --data)",
+    )
     add(
         "--plain-task",
         action="store_true",
         help="fairseq: take a task that is not known for 'translation'",
+    )
+    add(
+        "--drafter",
+        metavar="FILE",
+        help="fairseq: the checkpoint of a NAT drafter (--arch block or gec_block) with the same "
+        "dictionaries, for gec generate --strategy gad; --task is then translation",
     )
     group = parser.add_argument_group("in and out")
     add = group.add_argument

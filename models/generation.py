@@ -4,7 +4,8 @@ A folder as in :mod:`gec.models.bundle`, whose ``tokenizer.json`` is a
 :class:`~gec.text.vocabulary.Vocabulary`, with optional parts that speed decoding up:
 
 - ``drafter/``: ``config.json`` and ``model.safetensors`` of a network that drafts for this one
-  (``kind``: "nat"), with the fingerprint of the vocabulary they share;
+  (``kind``: "nat"), with the fingerprint of the vocabulary they share; a converted model may have
+  one, too;
 - ``smaller/NAME/``: the same of smaller models that draft token by token (``kind``:
   "autoregressive"), any number of them;
 - ``heads.safetensors``: extra heads for blockwise decoding, described in ``config.json`` (heads).
@@ -12,10 +13,12 @@ A folder as in :mod:`gec.models.bundle`, whose ``tokenizer.json`` is a
 
 from __future__ import annotations
 
+import hashlib
+import json
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import torch
 from safetensors import SafetensorError
@@ -34,7 +37,7 @@ from gec.models.bundle import (
     write_weights,
 )
 from gec.models.early_exit import EarlyExitVerifier
-from gec.models.foreign import ForeignSubwords
+from gec.models.foreign import ForeignSubwords, TextTokenizer
 from gec.models.heads import Heads, HeadsVerifier
 from gec.models.nat import NatConfig, NatTransformer, RememberingVerifier, TransformerBlocks
 from gec.models.prefixes import verifier
@@ -107,10 +110,19 @@ class GenerationBundle:
 def _own(bundle: GenerationBundle) -> Vocabulary:
     if not isinstance(bundle.vocabulary, Vocabulary):
         raise ModelError(
-            f"{bundle.name} is a converted model with a tokenizer of its own: drafters, smaller "
+            f"{bundle.name} is a converted model with a tokenizer of its own: heads, smaller "
             "models and training need one that was trained here"
         )
     return bundle.vocabulary
+
+
+def fingerprint(vocabulary: TextCodec) -> str:
+    """Return a hash that differs where ids mean other tokens, of any bundle's vocabulary."""
+    if isinstance(vocabulary, Vocabulary):
+        return vocabulary.fingerprint
+    foreign = cast(TextTokenizer, vocabulary)
+    tokens = json.dumps([foreign.token(i) for i in range(len(foreign))])
+    return hashlib.sha256(tokens.encode()).hexdigest()[:16]
 
 
 def largest_first(networks: Iterable[Transformer]) -> list[Transformer]:
@@ -179,7 +191,7 @@ def _drafter_config(
     config = read_config(folder)
     if config.get("kind") != kind:
         raise ModelError(f"{folder}: unknown kind of drafter {config.get('kind')!r}, not {kind!r}")
-    if config.get("vocabulary") != _own(bundle).fingerprint:
+    if config.get("vocabulary") != fingerprint(bundle.vocabulary):
         raise ModelError(
             f"{folder} was made for another vocabulary than {bundle.name}'s: "
             "train the drafter on the verifier's own prepared data"
@@ -219,16 +231,7 @@ def save(bundle: GenerationBundle, folder: Path, *, dtype: torch.dtype = torch.f
         save_file(tensors, folder / "heads.safetensors")
         config["heads"] = {"count": bundle.heads.count, "hidden": bundle.heads.hidden}
     if bundle.nat:
-        drafter = folder / "drafter"
-        drafter.mkdir(exist_ok=True)
-        write_weights(bundle.nat, drafter / "model.safetensors", dtype)
-        about = {
-            "kind": "nat",
-            "network": bundle.nat.config.to_dict(),
-            "nat": bundle.nat.nat.to_dict(),
-            "vocabulary": _own(bundle).fingerprint,
-        }
-        write_config(about, drafter)
+        save_drafter(bundle.nat, folder, bundle.vocabulary, dtype=dtype)
     for name, network in bundle.smaller.items():
         part = folder / "smaller" / name
         part.mkdir(parents=True, exist_ok=True)
@@ -240,3 +243,23 @@ def save(bundle: GenerationBundle, folder: Path, *, dtype: torch.dtype = torch.f
         }
         write_config(about, part)
     write_config(config, folder)
+
+
+def save_drafter(
+    nat: NatTransformer,
+    folder: Path,
+    vocabulary: TextCodec,
+    *,
+    dtype: torch.dtype = torch.float16,
+) -> None:
+    """Write a drafter into the folder of the bundle whose ids it shares."""
+    drafter = folder / "drafter"
+    drafter.mkdir(parents=True, exist_ok=True)
+    write_weights(nat, drafter / "model.safetensors", dtype)
+    about = {
+        "kind": "nat",
+        "network": nat.config.to_dict(),
+        "nat": nat.nat.to_dict(),
+        "vocabulary": fingerprint(vocabulary),
+    }
+    write_config(about, drafter)

@@ -7,12 +7,17 @@ length, P longest prefix (BOS included), k block size, T = P + k, D width, V voc
 Two options the papers name as future work: the drafter may read the verifier's encoder output
 instead of encoding again, and its prefix may be causal, so that the states of the prefix do not
 depend on the MASKs and are cached like the verifier's.
+
+Four more options make it the network of the papers' release (fairseq's ``--arch block``), so that
+its checkpoints can be read: MASK is a token of the vocabulary and is fed with what an attention
+from its place copies of the source's embeddings, the prefix has no BOS, and positions are added
+anew before every layer of the decoder.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, fields
 from typing import Any, cast
 
 import torch
@@ -33,18 +38,40 @@ class NatConfig:
         block: the largest k it is trained for.
         causal_prefix: prefix tokens do not see what follows them; then their states are cached.
         shared_encoder: it has no encoder and reads the verifier's, which must be as wide.
+        mask_id: the token of the vocabulary that is MASK; None: one past the vocabulary, with a
+            vector of its own.
+        begins_with_bos: the decoder is fed BOS before the prefix.
+        layer_positions: positions are added before every layer of the decoder, not once.
+        copies_source: MASKs are not fed their embedding but one copied of the source.
     """
 
     block: int = 25
     causal_prefix: bool = False
     shared_encoder: bool = False
+    # what follows is written only where it differs from the default
+    mask_id: int | None = None
+    begins_with_bos: bool = True
+    layer_positions: bool = False
+    copies_source: bool = False
 
     def __post_init__(self) -> None:
         if type(self.block) is not int or self.block < 1:
             raise ModelError(f"block must be a positive integer, not {self.block!r}")
+        if self.mask_id is not None and type(self.mask_id) is not int:
+            raise ModelError(f"mask_id must be an id of the vocabulary, not {self.mask_id!r}")
+        if self.copies_source and not self.layer_positions:
+            raise ModelError("copies_source needs layer_positions: a copy has no place of its own")
+        if self.layer_positions and self.mask_id is None:
+            raise ModelError("layer_positions needs a mask_id of the vocabulary")
+        if self.copies_source and self.shared_encoder:
+            raise ModelError("copies_source needs an encoder of its own, not shared_encoder")
 
     def to_dict(self) -> dict[str, Any]:
-        return asdict(self)
+        """Return the settings for a ``config.json``, which older versions read where they can."""
+        late = ("mask_id", "begins_with_bos", "layer_positions", "copies_source")
+        defaults = {field.name: field.default for field in fields(self)}
+        values = asdict(self)
+        return {k: v for k, v in values.items() if k not in late or v != defaults[k]}
 
     @classmethod
     def from_dict(cls, values: dict[str, Any]) -> NatConfig:
@@ -55,28 +82,101 @@ class NatConfig:
 
 
 class NatTransformer(Transformer):
-    """A :class:`Transformer` with a MASK, whose id is one past the vocabulary, and block masks."""
+    """A :class:`Transformer` with a MASK, whose id is ``mask_id``, and block masks."""
 
     def __init__(self, config: TransformerConfig, nat: NatConfig) -> None:
         if config.positions == "relative":
             raise ModelError("a block drafter needs positions other than relative")
+        if nat.mask_id is not None and not 0 <= nat.mask_id < config.vocab_size:
+            raise ModelError(f"mask_id must be an id of the vocabulary, not {nat.mask_id}")
+        if nat.layer_positions and (config.embedding_norm or config.scale_output):
+            raise ModelError("layer_positions allow neither embedding_norm nor scale_output")
         if nat.block >= config.max_positions:
             raise ModelError(
                 f"blocks of {nat.block} tokens do not fit into {config.max_positions} positions"
             )
         super().__init__(config)
         self.nat = nat
-        self.mask_id = config.vocab_size
-        self.mask = nn.Parameter(torch.randn(config.width) * config.width**-0.5)
+        if nat.mask_id is None:
+            self.mask_id = config.vocab_size
+            self.mask = nn.Parameter(torch.randn(config.width) * config.width**-0.5)
+        else:
+            self.mask_id = nat.mask_id
+        if nat.copies_source:
+            self.copy = nn.Linear(config.width, config.width, bias=False)
+            nn.init.xavier_uniform_(self.copy.weight)
         if nat.shared_encoder:
             self.encoder, self.encoder_norm = nn.ModuleList(), nn.Identity()
             if config.positions == "learned":
                 del self.encoder_positions
 
     def _embed(self, tokens: Tensor, index: Tensor, side: str) -> Tensor:
+        if self.nat.mask_id is not None:  # a token like any other
+            return super()._embed(tokens, index, side)
         masked = tokens == self.mask_id
         x = super()._embed(tokens.masked_fill(masked, self.config.pad_id), index, side)
         return x + masked[..., None] * self.mask.to(x.dtype)  # the pad's embedding is zero
+
+    def copied_source(self, source: Tensor) -> list[LayerCache]:
+        """Return what MASKs copy of [B, S] ids, as one more cache behind the layers', or nothing.
+
+        Its values are the source's embeddings, its keys these with their places, of one head.
+        """
+        if not self.nat.copies_source:
+            return []
+        values = self._tokens(source, "encoder")
+        index = torch.arange(source.shape[1], device=source.device)
+        keys = values + self._places(index, "encoder").to(values.dtype)
+        return [LayerCache(keys[:, :, None], values[:, :, None])]
+
+    def decode_block(
+        self,
+        tokens: Tensor,
+        caches: list[LayerCache],
+        positions: Positions,
+        source_mask: Tensor | None = None,
+    ) -> Tensor:
+        """Do as the Transformer's; behind the layers' caches stands :meth:`copied_source`."""
+        if not self.nat.layer_positions:
+            return super().decode_block(tokens, caches, positions, source_mask)
+        x = self._tokens(tokens, "decoder")
+        index = positions.index.clamp_max(self.config.max_positions - 1)
+        places = self._places(index, "decoder").to(x.dtype)  # [T, D] or [B, T, D]
+        if self.nat.copies_source:
+            *caches, source = caches
+            copied = self._copied(places.expand_as(x), source, source_mask)
+            x = torch.where((tokens == self.mask_id)[..., None], copied, x)
+        for layer, cache in zip(self.decoder, caches, strict=True):
+            x = x + places
+            x = F.dropout(x, self.config.dropout) if self.training else x
+            x = layer(x, cache, positions, source_mask)
+        hidden: Tensor = self.decoder_norm(x)
+        return hidden
+
+    def _tokens(self, tokens: Tensor, side: str) -> Tensor:
+        """Return the embeddings [..., D] of tokens, scaled but without their places."""
+        config = self.config
+        own = side == "encoder" and config.source_vocab_size is not None
+        x: Tensor = (self.source_embedding if own else self.embedding)(tokens)
+        return x * config.width**0.5 if config.scale_embedding else x
+
+    def _places(self, index: Tensor, side: str) -> Tensor:
+        """Return the embeddings [..., D] of places [...]."""
+        if self.config.positions == "learned":
+            found: Tensor = getattr(self, f"{side}_positions")(index)
+            return found
+        return F.embedding(index, self.position_table)
+
+    def _copied(self, places: Tensor, source: LayerCache, mask: Tensor | None) -> Tensor:
+        """Return a mean of the source's embeddings for each place [B, T, D], weighted by attention.
+
+        One head without scaling: the query is the place, the keys have theirs, the values do not.
+        """
+        keys, values = source.source_keys.squeeze(2), source.source_values.squeeze(2)  # [B, S, D]
+        mask = None if mask is None else mask.squeeze(1)  # [B, 1, S]
+        return F.scaled_dot_product_attention(
+            self.copy(places), keys, values, attn_mask=mask, scale=1.0
+        )
 
     def blocks(
         self,
@@ -119,14 +219,16 @@ class NatTransformer(Transformer):
 
         Args:
             source, target: [B, S] and [B, L] ids with EOS, padded.
-            prefixes: [B] lengths of the prefixes, from 1 (BOS alone) to the target's length.
+            prefixes: [B] lengths of the prefixes, from 1 (BOS alone) to the target's length; one
+                less without BOS.
             encoded: [B, S, D] where another network encodes.
 
         Returns:
             Logits [N, V] and targets [N] of the N tokens ``wanted`` [B, k] marks.
         """
         source_mask = (source != self.config.pad_id)[:, None, None, :]
-        caches = self.caches(self.encode(source, source_mask) if encoded is None else encoded)
+        encoded = self.encode(source, source_mask) if encoded is None else encoded
+        caches = self.caches(encoded) + self.copied_source(source)
         tokens, truth = self._masked(target, prefixes, k)
         wanted = truth != self.config.pad_id
         if glanced:
@@ -145,8 +247,9 @@ class NatTransformer(Transformer):
         """Return prefixes with k MASKs behind them [B, T], and what these hide [B, k], or pad."""
         config = self.config
         place = torch.arange(int(prefixes.max()) + k, device=target.device)
-        behind = F.pad(target, (1, k + 1), value=config.pad_id)  # no place lies beyond it
-        behind[:, 0] = config.bos_id
+        first = int(self.nat.begins_with_bos)
+        behind = F.pad(target, (first, k + 1), value=config.pad_id)  # no place lies beyond it
+        behind[:, :first] = config.bos_id
         ends = prefixes[:, None]
         tokens = behind[:, : len(place)].masked_fill(place >= ends, self.mask_id)
         tokens = tokens.masked_fill(place >= ends + k, config.pad_id)
@@ -205,6 +308,8 @@ class TransformerBlocks:
     def start(self, sources: Sequence[Sequence[int]]) -> NatMemory:
         if self._verifier is None:
             inner = self._own.start(sources)
+            padded = self._own._pad([[*source, self.eos_id] for source in sources])
+            inner.caches += self.network.copied_source(padded)
         else:
             encoded, lengths, mask = self._verifier.encoded(sources)
             inner = Memory(self.network.caches(encoded), lengths, mask)
@@ -213,7 +318,8 @@ class TransformerBlocks:
     def draft(
         self, memory: NatMemory, outputs: Sequence[Sequence[int]], k: int
     ) -> tuple[Tensor, Tensor]:
-        prefixes = [[self.bos_id, *output] for output in outputs]
+        first = [self.bos_id] if self.network.nat.begins_with_bos else []
+        prefixes = [[*first, *output] for output in outputs]
         hidden = (self._cached if self.network.nat.causal_prefix else self._anew)(
             memory, prefixes, k
         )

@@ -143,8 +143,9 @@ def attention(
         raise ValueError(f"attention of {list(q.shape)} over {list(k.shape)}, {list(v.shape)}")
     seen = (0, 0, 0)
     if mask is not None:
-        if mask.dtype != torch.bool or mask.stride(-1) != 1 or mask.shape[1] != 1:
+        if mask.dtype != torch.bool or mask.shape[1] != 1:
             raise ValueError(f"a mask is bool [B or 1, 1, T or 1, S], not {list(mask.shape)}")
+        mask = mask if mask.stride(-1) == 1 else mask.contiguous()
         mask = mask.expand(batch, 1, queries, keys)  # its strides say which dimensions are one
         seen = mask.data_ptr(), mask.stride(0), mask.stride(2)
     y = torch.empty(batch, queries, heads * width)

@@ -11,7 +11,7 @@ from typing import Any
 
 from torch import Tensor
 
-from gec.decoding.model import Model
+from gec.decoding.model import Model, PackedModel
 from gec.models.transformer import Transformer, TransformerConfig
 from gec.models.verifier import TransformerVerifier
 
@@ -23,9 +23,12 @@ def verifier(network: Transformer) -> Model:
 
 def prefixed(model: Model, config: TransformerConfig) -> Model:
     """Return the model behind the prefixes of a network's settings, itself where it has none."""
-    if config.source_prefix or config.decoder_prefix:
-        return Prefixed(model, config.source_prefix, config.decoder_prefix)
-    return model
+    prefixes = config.source_prefix, config.decoder_prefix
+    if not any(prefixes):
+        return model
+    if isinstance(model, PackedModel):
+        return PackedPrefixed(model, *prefixes)
+    return Prefixed(model, *prefixes)
 
 
 class Prefixed:
@@ -58,3 +61,15 @@ class Prefixed:
 
     def join(self, memory: Any, other: Any) -> Any:
         return self.model.join(memory, other)
+
+
+class PackedPrefixed(Prefixed):
+    """Around a :class:`gec.decoding.model.PackedModel`, whose packed blocks it passes on."""
+
+    model: PackedModel
+
+    def verify_packed(
+        self, memory: Any, tokens: Sequence[Sequence[int]], starts: Sequence[int]
+    ) -> Tensor:
+        fed = len(self._decoder)
+        return self.model.verify_packed(memory, tokens, [fed + start for start in starts])

@@ -58,6 +58,10 @@ FAMILIES: dict[str, tuple[str, dict[str, Any], bool]] = {
     ),
     "transformer_wmt_en_de": ("transformer_wmt_en_de", JOINED, True),
     "transformer_wmt_en_de_big": ("transformer_wmt_en_de_big", JOINED, True),
+    "transformer_wmt_en_de_big_t2t": ("transformer_wmt_en_de_big_t2t", JOINED, True),
+    "transformer_vaswani_wmt_en_de_big": ("transformer_vaswani_wmt_en_de_big", {}, True),
+    "transformer_vaswani_wmt_en_fr_big": ("transformer_vaswani_wmt_en_fr_big", {}, True),
+    "transformer_tiny": ("transformer_tiny", {}, True),
     "transformer_iwslt_de_en": ("transformer_iwslt_de_en", {}, True),
     "bart_base": ("bart_base", {}, True),
     "bart_large": ("bart_large", {}, True),
@@ -66,6 +70,8 @@ TO_TRAIN = (
     "transformer, joined",
     "transformer, two dictionaries, tied output",
     "transformer, pre-norm, learned",
+    "transformer_wmt_en_de",
+    "transformer_iwslt_de_en",
     "bart_base",
 )
 

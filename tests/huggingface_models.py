@@ -80,7 +80,7 @@ KINDS: dict[str, Callable[[], Any]] = {
     "t5 1.1": lambda: transformers.T5Config(**_T5_SIZES, **_GATED),
     "mt5": lambda: transformers.MT5Config(**_T5_SIZES, **_GATED),
 }
-TRAINED = ["bart", "marian", "pegasus", "t5"]
+TRAINED = ["bart", "marian", "pegasus", "t5", "t5 1.1", "mt5"]
 
 
 def corrected(source: list[int]) -> list[int]:

@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 import argparse
+import sys
 from pathlib import Path
+from typing import cast
 
 import torch
 
 from gec.errors import ConfigError
 from gec.models import bundle
 from gec.models.convert.output import new_folder
+from gec.models.foreign import ForeignSubwords
+from gec.models.generation import TASKS, save_drafter
+from gec.models.nat import NatTransformer
 
 READS = ("huggingface", "fairseq")
 WRITES = ("huggingface", "ctranslate2", "onnx", "fairseq")
@@ -25,6 +30,7 @@ _OPTIONS = {
         "bpe",
         "codes",
         "plain_task",
+        "drafter",
     },
     "to huggingface": {"float16"},
     "to ctranslate2": {"quantization"},
@@ -62,25 +68,53 @@ def _given(args: argparse.Namespace, direction: str) -> dict[str, object]:
 def _in(library: str, inputs: list[str], out: str, given: dict[str, object]) -> int:
     dtype = torch.float16 if given.pop("float16", False) else torch.float32
     folder = new_folder(out)  # before minutes of work
+    drafter = given.pop("drafter", None)
     options: dict[str, object] = {"name": folder.resolve().name} | given
+    nat = None
     if library == "fairseq":
-        from gec.models.convert.fairseq import from_fairseq
-
         if "data" not in options:
             raise ConfigError("gec convert fairseq needs --data, the folder of its dictionaries")
-        made = from_fairseq(inputs, **options)  # type: ignore[arg-type]
+        made, nat = _fairseq(inputs, None if drafter is None else str(drafter), options)
     else:
         from gec.models.convert.huggingface import from_huggingface
 
         if len(inputs) > 1:
             raise ConfigError("gec convert huggingface takes one folder and OUT")
         made = from_huggingface(inputs[0], **options)  # type: ignore[arg-type]
+    if nat is not None:
+        # first: a bundle is complete with its config.json
+        save_drafter(nat, folder, cast(ForeignSubwords, made.subwords).tokenizer, dtype=dtype)
     bundle.save(made, folder, dtype=dtype)
-    count = sum(p.numel() for p in made.network.parameters())
     origin = made.config["origin"]
     kind = origin.get("family") or origin.get("architecture")
-    print(f"{out}: a bundle of {count:,} parameters, from {library}'s {kind}")
+    beside = "" if nat is None else f"; its drafter of {_size(nat)} proposes {nat.nat.block} tokens"
+    print(f"{out}: a bundle of {_size(made.network)} parameters, from {library}'s {kind}{beside}")
     return 0
+
+
+def _fairseq(
+    checkpoints: list[str], drafter: str | None, options: dict[str, object]
+) -> tuple[bundle.Bundle, NatTransformer | None]:
+    from gec.models.convert.fairseq import from_fairseq
+    from gec.models.convert.fairseq_drafter import with_drafter
+
+    if drafter is not None and options.setdefault("task", TASKS[0]) not in TASKS:
+        raise ConfigError(f"--drafter is for {', '.join(TASKS)}, not for --task {options['task']}")
+    made = from_fairseq(checkpoints, **options)  # type: ignore[arg-type]
+    if drafter is None:
+        return made, None
+    paired, nat = with_drafter(made, drafter, str(options["data"]))
+    if paired is not made:
+        most = paired.network.config.max_positions
+        print(
+            f"gec: warning: sources have at most {most} tokens: the drafter has no more positions",
+            file=sys.stderr,
+        )
+    return paired, nat
+
+
+def _size(network: torch.nn.Module) -> str:
+    return f"{sum(p.numel() for p in network.parameters()):,}"
 
 
 def _out(library: str, name: str, out: str, given: dict[str, object]) -> int:

@@ -14,7 +14,7 @@ from torch import Tensor, nn
 
 from gec.errors import ConfigError, ModelError
 from gec.models.bundle import Bundle
-from gec.models.convert.output import in_float32, needs, new_folder, save_tokenizer
+from gec.models.convert.output import in_float32, named, needs, new_folder, save_tokenizer
 from gec.models.transformer import (
     DecoderLayer,
     EncoderLayer,
@@ -183,4 +183,4 @@ def _weight(module: nn.Module) -> Tensor:
 
 def _sized(tokens: list[str], size: int) -> list[str]:
     """Return the vocabulary cut or filled to the source embedding's size."""
-    return tokens[:size] + [f"<unused {i}>" for i in range(len(tokens), size)]
+    return named([*tokens[:size], *[None] * (size - len(tokens))])

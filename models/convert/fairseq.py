@@ -43,6 +43,7 @@ from gec.models.convert.fairseq_format import (
     weights_from_fairseq,
     weights_to_fairseq,
 )
+from gec.models.convert.fairseq_sentencepiece import SentencePiece
 from gec.models.convert.fairseq_tokenizer import FairseqTokenizer, find_pieces
 from gec.models.convert.output import new_folder, save_tokenizer
 from gec.models.foreign import ForeignSubwords, read_json
@@ -86,7 +87,7 @@ def from_fairseq(
     name: str | None = None,
     bpe: str | None = None,
     codes: str | Path | None = None,
-    spacing: str = "tokenized",
+    spacing: str | None = None,
     language: str = "en",
     task: str = "gec",
     plain_task: bool = False,
@@ -99,7 +100,8 @@ def from_fairseq(
         name: the bundle's name; None takes the checkpoint's folder's.
         bpe: one of ``fairseq_tokenizer.BPES``; None takes what lies in ``data``.
         codes: a file of BPE codes, or a folder with GPT-2's ``encoder.json`` and ``vocab.bpe``.
-        spacing: what text the model was trained on: "tokenized" or "plain".
+        spacing: what text the model was trained on: "tokenized" or "plain"; None: the latter with
+            SentencePiece, which takes text as people write it, else the former.
         language, task: what the bundle's ``config.json`` shall say.
         plain_task: take a task of the checkpoint that is not known for translation.
 
@@ -111,6 +113,7 @@ def from_fairseq(
     """
     folder = Path(data)
     exported = (folder / NUMBERING).is_file()
+    languages: dict[str, str] = {}
     if exported:
         values = read_json(folder / NUMBERING)
         network, arch = _network(checkpoints, None, _read_numbering(values, folder), plain_task)
@@ -118,18 +121,20 @@ def from_fairseq(
         subwords = ForeignSubwords.of(folder, foreign) if foreign else Subwords.load(folder)
     else:
         first = read_checkpoint(Path(checkpoints[0]))
-        symbols, numbering = _vocabulary(first, folder)
+        languages = languages_of(first)
+        symbols, numbering = read_vocabulary(first, folder)
         pieces = find_pieces(folder, bpe, None if codes is None else Path(codes))
         network, arch = _network(checkpoints, first, numbering, plain_task)
         tokenizer = FairseqTokenizer(symbols, pieces)
-        subwords = ForeignSubwords(tokenizer, ENGINE, spacing)
+        usual = "plain" if pieces.kind == SentencePiece.kind else "tokenized"
+        subwords = ForeignSubwords(tokenizer, ENGINE, spacing or usual)
     config = {
         "name": name or Path(checkpoints[0]).resolve().parent.name,
         "task": task,
         "language": language,
         "network": network.config.to_dict(),
         "origin": {"library": "fairseq", "architecture": arch},
-    }
+    } | languages
     if isinstance(subwords, ForeignSubwords):
         config["tokenizer"] = subwords.settings
     return Bundle(str(config["name"]), config, network, subwords)
@@ -145,12 +150,22 @@ def network_from_fairseq(checkpoint: str | Path, data: str | Path) -> Transforme
     if (folder / NUMBERING).is_file():
         numbering = _read_numbering(read_json(folder / NUMBERING), folder)
     else:
-        _, numbering = _vocabulary(first, folder)
+        _, numbering = read_vocabulary(first, folder)
     return _network([checkpoint], first, numbering, False)[0]
 
 
-def _vocabulary(checkpoint: Checkpoint, folder: Path) -> tuple[list[str], Numbering]:
-    """Return the symbols of both dictionaries by id, and where they lie in the embeddings."""
+def languages_of(checkpoint: Checkpoint) -> dict[str, str]:
+    """Return what the task says of source and target language, as a ``config.json`` names them."""
+    found = {f"{side}_language": checkpoint.task.get(f"{side}_lang") for side in (SOURCE, TARGET)}
+    return {name: str(language) for name, language in found.items() if language}
+
+
+def read_vocabulary(checkpoint: Checkpoint, folder: Path) -> tuple[list[str], Numbering]:
+    """Return the symbols of both dictionaries by id, and where they lie in the embeddings.
+
+    Raises:
+        ModelError: a dictionary is missing, broken, or of another size than the embedding.
+    """
     source, target = find_dictionaries(folder, checkpoint.task)
     rows = {
         side: len(checkpoint.weights.get(f"{side}.embed_tokens.weight", ()))
@@ -180,9 +195,9 @@ def _network(
     for other in others:
         if settings(other.settings) != settings(first.settings):
             raise ModelError(f"{other.path} has other settings than {first.path}: no mean of them")
-    prefixes = _prefixes(first, plain_task)
     try:
         theirs = settings(first.settings)
+        prefixes = _prefixes(first, plain_task)
         weights = _mean([renewed(c.weights) for c in (first, *others)])
         sizes = Sizes(
             *(len(weights.get(f"{s}.embed_tokens.weight", "?")) for s in ("encoder", "decoder"))
@@ -190,9 +205,9 @@ def _network(
         config = to_config(theirs, sizes, own_source=not theirs["share_all_embeddings"])
         config = replace(config, **prefixes)
         state = weights_from_fairseq(weights, config)
-        config, state = _renumbered(config, state, numbering)
+        config, state = renumbered(config, state, numbering)
         network = Transformer(config)
-        _fill(network, state)
+        fill(network, state)
     except ModelError as error:
         raise ModelError(f"{first.path}: {error}") from None
     return network.eval(), theirs["arch"] if "arch" in theirs else theirs["_name"]
@@ -205,8 +220,8 @@ def _prefixes(checkpoint: Checkpoint, plain_task: bool) -> dict[str, Any]:
         return {"source_prefix": (BOS,), "decoder_prefix": (EOS,), "bos_id": BOS}
     if task != "translation" and not plain_task:
         raise ModelError(
-            f"{checkpoint.path} is of the task {task!r}; what this puts into sources and outputs "
-            "is not known. Where it is the same as in 'translation', say so with --plain-task"
+            f"it is of the task {task!r}; what this puts into sources and outputs is not known. "
+            "Where it is the same as in 'translation', say so with --plain-task"
         )
     return {}
 
@@ -222,7 +237,7 @@ def _mean(states: Sequence[Weights]) -> Weights:
     }
 
 
-def _renumbered(
+def renumbered(
     config: TransformerConfig, state: Weights, numbering: Numbering
 ) -> tuple[TransformerConfig, Weights]:
     """Put embeddings and output into a bundle's order; outputs that the target lacks never win."""
@@ -278,7 +293,8 @@ def _shared_again(config: TransformerConfig, state: Weights) -> tuple[Transforme
     return config, state
 
 
-def _fill(network: Transformer, state: Weights) -> None:
+def fill(network: Transformer, state: Weights) -> None:
+    """Load the weights; raises ModelError where the shape of one is not the settings'."""
     for name, parameter in network.state_dict().items():
         if name in state and state[name].shape != parameter.shape:
             raise ModelError(

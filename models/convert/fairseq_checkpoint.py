@@ -124,7 +124,10 @@ def _load(path: Path) -> Any:
 def _refused(error: Exception) -> str | None:
     """Return the global that ``weights_only`` stumbled on."""
     found = _REFUSED_GLOBAL.search(str(error))
-    return found[1].rstrip(".") if found else None
+    if found is None:
+        return None
+    name = found[1].rstrip(".")
+    return name if "." in name else f"builtins.{name}"  # torch leaves this module out
 
 
 def _plain(value: Any) -> Any:
@@ -197,7 +200,10 @@ def find_dictionaries(folder: Path, task: Settings) -> tuple[list[str], list[str
     if not folder.is_dir():
         raise ModelError(f"no folder of dictionaries at {folder}")
     single = folder / "dict.txt"
-    paths = [folder / f"dict.{task.get(f'{side}_lang')}.txt" for side in ("source", "target")]
+    languages = [task.get(f"{side}_lang") for side in ("source", "target")]
+    if None in languages and not single.is_file():  # the trainer guessed them from the data's names
+        return _joined_dictionary(folder)
+    paths = [folder / f"dict.{language}.txt" for language in languages]
     if not all(path.is_file() for path in paths):
         if not single.is_file():
             raise ModelError(
@@ -207,6 +213,17 @@ def find_dictionaries(folder: Path, task: Settings) -> tuple[list[str], list[str
         paths = [single, single]
     source = read_dictionary(paths[0])
     return source, source if paths[1] == paths[0] else read_dictionary(paths[1])
+
+
+def _joined_dictionary(folder: Path) -> tuple[list[str], list[str]]:
+    """Return the one dictionary that all files of the folder hold, for both sides."""
+    found = [read_dictionary(path) for path in sorted(folder.glob("dict.*.txt"))]
+    if not found or any(symbols != found[0] for symbols in found):
+        raise ModelError(
+            f"the checkpoint does not name its languages, and {folder} has not one dictionary for "
+            "both: leave there only dict.txt, or the same as dict.SOURCE.txt and dict.TARGET.txt"
+        )
+    return found[0], found[0]
 
 
 def joint_rows(source: Sequence[str], target: Sequence[str]) -> tuple[list[str], list[int]]:

@@ -104,6 +104,10 @@ ARCHITECTURES: dict[str, Settings] = {
     "bart_base": _BART_BASE,
 }
 """What each ``--arch`` sets where the user does not."""
+DRAFTERS = ("block", "block_base", "block_6e6d512")
+"""The ``--arch`` of NAT drafters in the release of GAD and SpecDec (Ge et al. 2022; Xia et al.)."""
+PLUGIN = "gec_block"
+"""The ``--arch`` of those that our own plugin trains in fairseq (models/fairseq_plugin)."""
 
 _REFUSED = {
     "adaptive_input": "adaptive input embeddings",
@@ -145,19 +149,46 @@ def settings(given: Mapping[str, Any]) -> Settings:
     Raises:
         ModelError: another architecture, or one with an option ours does not have.
     """
-    arch = given.get("arch") or given.get("_name")
-    if arch in ("block", "block_base", "block_6e6d512"):
+    arch = architecture(given)
+    if arch in (*DRAFTERS, PLUGIN):
         raise ModelError(
-            "this is a NAT drafter of the GAD release: its masks are fed copies of the source and "
-            "its layers get the positions anew, which our drafter does not do; train one in "
-            "fairseq with --arch gec_block"
+            f"the architecture {arch!r} is a NAT drafter, which drafts for another model: convert "
+            "that one, and name the drafter with --drafter"
         )
     if arch not in ARCHITECTURES:
         raise ModelError(
             f"the fairseq architecture {arch!r} cannot be converted; these can: "
             f"{', '.join(ARCHITECTURES)}"
         )
-    found = ARCHITECTURES[str(arch)] | {k: v for k, v in given.items() if v is not None}
+    return _complete(arch, ARCHITECTURES[arch], given)
+
+
+def drafter_settings(given: Mapping[str, Any]) -> Settings:
+    """Return the settings of one of :data:`DRAFTERS` with its defaults.
+
+    Raises:
+        ModelError: it has an option ours does not have.
+    """
+    arch = architecture(given)
+    defaults = dict(_BASE)
+    if arch == "block":  # its sizes follow the width, unless they are named
+        for side in ("encoder", "decoder"):
+            width = given.get(f"{side}_embed_dim") or _BASE["encoder_embed_dim"]
+            defaults[f"{side}_ffn_embed_dim"] = 4 * width
+            defaults[f"{side}_attention_heads"] = width // 64
+    found = _complete(arch, defaults, given)
+    if found["layernorm_embedding"]:
+        raise ModelError(f"this {arch} cannot be converted, its encoder alone norms its embedding")
+    return found | {"no_scale_embedding": True}  # whatever the option says
+
+
+def architecture(given: Mapping[str, Any]) -> str:
+    """Return what a checkpoint's settings call its architecture."""
+    return str(given.get("arch") or given.get("_name"))
+
+
+def _complete(arch: str, defaults: Settings, given: Mapping[str, Any]) -> Settings:
+    found = defaults | {k: v for k, v in given.items() if v is not None}
     for name, default in (
         ("decoder_embed_dim", found["encoder_embed_dim"]),
         ("decoder_ffn_embed_dim", found["encoder_ffn_embed_dim"]),
@@ -165,7 +196,7 @@ def settings(given: Mapping[str, Any]) -> Settings:
         ("decoder_output_dim", found.get("decoder_embed_dim", found["encoder_embed_dim"])),
     ):
         found.setdefault(name, default)
-    _refuse_foreign(str(arch), found)
+    _refuse_foreign(arch, found)
     return found
 
 

@@ -1,8 +1,9 @@
 """Text to the ids of a fairseq dictionary and back: BPE pieces, each a symbol.
 
-Three ways to pieces: GPT-2's byte-level BPE (``encoder.json``, ``vocab.bpe``), where a symbol is
+Four ways to pieces: GPT-2's byte-level BPE (``encoder.json``, ``vocab.bpe``), where a symbol is
 GPT-2's number written out; the codes of subword-nmt or fastBPE, where a piece that is not the last
-of its word ends in ``@@``; or none, where every word is a symbol.
+of its word ends in ``@@``; a SentencePiece model, where a piece begins with a blank or goes on; or
+none, where every word is a symbol.
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ from tokenizers import Tokenizer, decoders, models, pre_tokenizers
 
 from gec.errors import ConfigError, ModelError
 from gec.models.convert.fairseq_format import EOS, SPECIALS, UNK
+from gec.models.convert.fairseq_sentencepiece import SentencePiece
 
 FILE = "fairseq_tokenizer.json"
 _WORD_END = "</w>"
@@ -181,7 +183,7 @@ class Gpt2:
         return cls(tokenizer)
 
 
-BPES = ("gpt2", "subword_nmt", "none")
+BPES = ("gpt2", "subword_nmt", "sentencepiece", "none")
 _GPT2_FILES = ("encoder.json", "vocab.bpe")
 _CODES_FILES = ("code", "codes", "bpecodes", "bpe.codes", "bpe_codes", "bpe_codes.txt")
 
@@ -191,10 +193,11 @@ def find_pieces(folder: Path, bpe: str | None, codes: Path | None) -> Pieces:
 
     Args:
         bpe: one of ``BPES``; None takes what the files say.
-        codes: a codes file elsewhere, or a folder with ``encoder.json`` and ``vocab.bpe``.
+        codes: a file elsewhere of BPE codes or, where it ends in ``.model``, of SentencePiece; or
+            a folder with ``encoder.json`` and ``vocab.bpe``.
 
     Raises:
-        ModelError: no BPE is found, or its files cannot be read.
+        ModelError: no BPE or several SentencePiece models are found, or files cannot be read.
         ConfigError: an unknown BPE.
     """
     if bpe not in (None, *BPES):
@@ -203,16 +206,23 @@ def find_pieces(folder: Path, bpe: str | None, codes: Path | None) -> Pieces:
         return Words()
     place = codes or folder
     if codes is not None and codes.is_file():
-        return SubwordNmt.load(codes)
-    if bpe != "subword_nmt" and all((place / name).is_file() for name in _GPT2_FILES):
+        spm = bpe == "sentencepiece" or (bpe is None and codes.suffix == ".model")
+        return SentencePiece.load(codes) if spm else SubwordNmt.load(codes)
+    if bpe in (None, "gpt2") and all((place / name).is_file() for name in _GPT2_FILES):
         return Gpt2.of(*(place / name for name in _GPT2_FILES))
     found = [place / name for name in _CODES_FILES if (place / name).is_file()]
-    if bpe != "gpt2" and found:
+    if bpe in (None, "subword_nmt") and found:
         return SubwordNmt.load(found[0])
+    there = sorted(place.glob("*.model")) if bpe in (None, "sentencepiece") else []
+    if len(there) == 1:
+        return SentencePiece.load(there[0])
+    if there:
+        names = " and ".join(path.name for path in there[:2])
+        raise ModelError(f"{place} has SentencePiece models {names}: name one with --codes")
     raise ModelError(
-        f"{place} has neither GPT-2's {' and '.join(_GPT2_FILES)} nor a file of BPE codes "
-        f"({', '.join(_CODES_FILES[:4])}): name it with --codes, or say --bpe none where every "
-        "word is a symbol of the dictionary"
+        f"{place} has neither GPT-2's {' and '.join(_GPT2_FILES)}, nor a file of BPE codes "
+        f"({', '.join(_CODES_FILES[:4])}), nor a SentencePiece model (*.model): name it with "
+        "--codes, or say --bpe none where every word is a symbol of the dictionary"
     )
 
 
@@ -262,6 +272,8 @@ class FairseqTokenizer:
             return cls(symbols, Gpt2.load(folder / Gpt2.FILE))
         if kind == SubwordNmt.kind:
             return cls(symbols, SubwordNmt.load(folder / SubwordNmt.FILE))
+        if kind == SentencePiece.kind:
+            return cls(symbols, SentencePiece.load(folder / SentencePiece.FILE))
         if kind != Words.kind:
             raise ModelError(f"{path} names an unknown BPE {kind!r}")
         return cls(symbols, Words())

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+from collections.abc import Callable, Sequence
 from importlib import import_module
 from pathlib import Path
 from typing import cast
@@ -35,12 +36,32 @@ def save_tokenizer(bundle: Bundle, folder: Path) -> list[str]:
     Ids of the output that no token has (vocabularies padded to a round size) get unused names.
     """
     bundle.subwords.save(folder)
+    token: Callable[[int], str | None]
     if isinstance(bundle.subwords, ForeignSubwords):
-        return bundle.subwords.tokens(bundle.network.config.vocab_size)
-    tokenizer = Tokenizer.from_file(str(folder / "tokenizer.json"))
-    size = bundle.network.config.vocab_size
-    found = (tokenizer.id_to_token(i) for i in range(size))
-    return [f"<unused {i}>" if token is None else token for i, token in enumerate(found)]
+        token = bundle.subwords.tokenizer.token
+    else:
+        token = Tokenizer.from_file(str(folder / "tokenizer.json")).id_to_token
+    return named([token(i) for i in range(bundle.network.config.vocab_size)])
+
+
+def named(tokens: Sequence[str | None]) -> list[str]:
+    """Return token strings with names of their own for those that have none.
+
+    Such a name has no blank, which fairseq's and CTranslate2's vocabularies could not hold, and is
+    no other token's: vocabularies do have tokens like ``<unused5>``.
+
+    >>> named(["a", None, "<unused1>"])
+    ['a', '<unused1_>', '<unused1>']
+    """
+    known = set(tokens)
+    found: list[str] = []
+    for i, token in enumerate(tokens):
+        if token is None:
+            token = f"<unused{i}>"
+            while token in known:
+                token = f"{token[:-1]}_>"
+        found.append(token)
+    return found
 
 
 def needs(package: str) -> None:

@@ -18,6 +18,7 @@ import torch.nn.functional as F
 from torch import Tensor
 
 from gec.models.convert.fairseq_format import EOS, PAD
+from gec.models.convert.fairseq_format import PLUGIN as ARCHITECTURE
 from gec.models.fairseq_compat import load_fairseq
 from gec.models.nat import NatConfig, NatTransformer
 from gec.models.transformer import TransformerConfig
@@ -35,7 +36,6 @@ from fairseq.models import (  # noqa: E402
 from fairseq.tasks import register_task  # noqa: E402
 from fairseq.tasks.translation import TranslationConfig, TranslationTask  # noqa: E402
 
-ARCHITECTURE = "gec_block"
 DEFAULTS: dict[str, Any] = {
     "width": 512,
     "heads": 8,

@@ -12,6 +12,8 @@ from tiny_generation import random_bundle, vocabulary
 from gec.errors import ModelError
 from gec.models import generation
 from gec.models.generation import GenerationBundle
+from gec.models.nat import NatConfig, NatTransformer, TransformerBlocks
+from gec.models.transformer import TransformerConfig
 
 
 def state(bundle: GenerationBundle) -> dict[str, torch.Tensor]:
@@ -94,3 +96,81 @@ def test_a_bundle_for_text_is_not_for_correcting(folder: Path) -> None:
 
     with pytest.raises(ModelError):
         bundle.load(str(folder))
+
+
+RELEASE = NatConfig(
+    block=5, mask_id=3, begins_with_bos=False, layer_positions=True, copies_source=True
+)
+
+
+def released(**options: object) -> NatTransformer:
+    torch.manual_seed(6)
+    config = random_bundle().network.config.to_dict() | {"positions": "learned"} | options
+    return NatTransformer(TransformerConfig.from_dict(config), RELEASE).eval()
+
+
+def test_settings_of_plain_drafters_stay_what_they_were() -> None:
+    plain = {"block": 25, "causal_prefix": False, "shared_encoder": False}
+    assert NatConfig().to_dict() == plain
+    assert NatConfig.from_dict(RELEASE.to_dict()) == RELEASE
+    assert set(RELEASE.to_dict()) > set(plain)
+
+
+def test_a_drafter_of_the_release_is_written_and_read(tmp_path: Path) -> None:
+    bundle = random_bundle(heads=False)
+    bundle.nat = released()
+    generation.save(bundle, tmp_path / "toy", dtype=torch.float32)
+    again = generation.load(str(tmp_path / "toy"))
+    assert again.nat is not None
+    assert again.nat.nat == RELEASE
+    mine, theirs = state(bundle), state(again)
+    assert "nat.copy.weight" in mine
+    assert "nat.mask" not in mine
+    assert all(torch.equal(mine[name], theirs[name]) for name in mine)
+
+
+@torch.no_grad()
+def test_training_sees_what_drafting_sees() -> None:
+    """Also without BOS: row by row the blocks of forward are those that are drafted."""
+    network = released()
+    eos, pad = network.config.eos_id, network.config.pad_id
+    sources, targets = [[5, 6, 7, 8], [9]], [[10, 11, 12, eos], [13, eos]]
+    source = torch.tensor([[5, 6, 7, 8, eos], [9, eos, pad, pad, pad]])
+    target = torch.tensor([targets[0], [*targets[1], pad, pad]])
+    blocks = TransformerBlocks(network)
+    for lengths in ([0, 0], [3, 1], [2, 0]):
+        logits, truth, wanted = network(source, target, torch.tensor(lengths), 5)
+        left = [row[length:] for row, length in zip(targets, lengths, strict=True)]
+        assert truth.tolist() == [token for row in left for token in row]
+        prefixes = [row[:length] for row, length in zip(targets, lengths, strict=True)]
+        tokens, logprobs = blocks.draft(blocks.start(sources), prefixes, 5)
+        assert torch.equal(tokens[wanted], logits.argmax(-1))
+        torch.testing.assert_close(logprobs[wanted], logits.log_softmax(-1).max(-1).values)
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"copies_source": True}, "copies_source needs layer_positions"),
+        ({"layer_positions": True}, "layer_positions needs a mask_id"),
+        ({"mask_id": "unk"}, "mask_id must be an id"),
+        (RELEASE.to_dict() | {"shared_encoder": True}, "an encoder of its own"),
+    ],
+)
+def test_options_of_a_drafter_that_exclude_each_other(
+    options: dict[str, object], message: str
+) -> None:
+    with pytest.raises(ModelError, match=message):
+        NatConfig.from_dict(options)
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"embedding_norm": True}, "embedding_norm"),
+        ({"vocab_size": 3}, "mask_id must be an id of the vocabulary, not 3"),
+    ],
+)
+def test_networks_that_a_released_drafter_is_not(options: dict[str, object], message: str) -> None:
+    with pytest.raises(ModelError, match=message):
+        released(**options)

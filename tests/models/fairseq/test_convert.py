@@ -17,11 +17,20 @@ import torch
 from gec.cli import main
 from gec.decoding.decoder import Decoder
 from gec.errors import GecError, ModelError
+from gec.models import generation
 from gec.models.bundle import load, save
 from gec.models.convert.fairseq import from_fairseq, network_to_fairseq, to_fairseq
 from gec.models.convert.fairseq_checkpoint import joint_rows, read_checkpoint, read_dictionary
-from gec.models.convert.fairseq_format import ARCHITECTURES, renewed, settings
+from gec.models.convert.fairseq_drafter import with_drafter
+from gec.models.convert.fairseq_format import (
+    ARCHITECTURES,
+    DRAFTERS,
+    drafter_settings,
+    renewed,
+    settings,
+)
 from gec.models.convert.fairseq_tokenizer import FairseqTokenizer, Gpt2, SubwordNmt, find_pieces
+from gec.models.nat import NatConfig, NatTransformer
 from gec.models.prefixes import verifier
 from gec.models.transformer import Transformer, TransformerConfig
 
@@ -192,6 +201,13 @@ def test_a_function_of_fairseq_is_only_a_stand_in(
     assert ran == []
 
 
+def test_what_is_built_in_is_a_stand_in_or_refused(exported: Path) -> None:
+    change(exported, lambda state: state.update(extra_state={"object_type": dict, "is": set}))
+    from_fairseq([exported / "model.pt"], exported, bpe="none")
+    change(exported, lambda state: state.update(extra_state=eval))
+    assert "asks for builtins.eval" in refusal(exported)
+
+
 def test_an_unknown_class_is_refused_by_name(exported: Path) -> None:
     change(exported, lambda state: state.update(extra_state=json.JSONDecoder))
     assert "json.decoder.JSONDecoder" in refusal(exported)
@@ -253,6 +269,15 @@ def test_files_that_are_not_there(exported: Path, tmp_path: Path) -> None:
     assert "model.pt" in refusal(exported)
 
 
+def test_languages_that_a_checkpoint_does_not_name(exported: Path) -> None:
+    expected = from_fairseq([exported / "model.pt"], exported, bpe="none").network.state_dict()
+    change(exported, lambda s: s["cfg"]["task"].update(source_lang=None, target_lang=None))
+    found = from_fairseq([exported / "model.pt"], exported, bpe="none").network.state_dict()
+    assert all(torch.equal(found[name], value) for name, value in expected.items())
+    (exported / "dict.source.txt").write_text("".join(f"{w} 1\n" for w in reversed(WORDS)))
+    assert "does not name its languages" in refusal(exported)
+
+
 @pytest.mark.parametrize("state", [{}, {"model": {}}, {"model": 3}, [1], {"model": {}, "args": 5}])
 def test_pickles_of_something_else(state: Any, exported: Path) -> None:
     torch.save(state, exported / "model.pt")
@@ -280,6 +305,152 @@ def test_what_fairseq_cannot_express(
 def test_tokens_a_dictionary_cannot_hold(tmp_path: Path) -> None:
     with pytest.raises(ModelError, match="'two words'"):
         network_to_fairseq(network(), tmp_path / "out", [*WORDS, "two words", "a", "b", "c"])
+
+
+# ---------------------------------------------------------------------------------------- drafters
+
+
+@pytest.fixture
+def drafter(exported: Path, tmp_path: Path) -> Path:
+    """A folder with a drafter in the release's layout; test_drafters.py has the real thing."""
+    folder = tmp_path / "drafter"
+    network_to_fairseq(network(positions="learned", norm="post"), folder, [*"?!.:", *WORDS])
+    (folder / "gec.json").unlink()
+
+    def release(state: dict[str, Any]) -> None:
+        vars(state["cfg"]["model"]).update(arch="block", src_embedding_copy=True)
+        state["cfg"]["task"].update(_name="translation_lev_modified", block_size=6)
+        torch.manual_seed(4)
+        state["model"]["decoder.copy_attn.weight"] = torch.randn(16, 16)
+
+    change(folder, release)
+    return folder
+
+
+def drafter_refusal(exported: Path, drafter: Path, data: Path | None = None) -> str:
+    bundle = from_fairseq([exported / "model.pt"], exported, bpe="none")
+    with pytest.raises(ModelError) as caught:
+        with_drafter(bundle, drafter / "model.pt", data or exported)
+    assert "\n" not in str(caught.value)
+    return str(caught.value)
+
+
+def test_a_drafter_beside_its_verifier(
+    exported: Path, drafter: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    out, text = tmp_path / "bundle", tmp_path / "in.txt"
+    data = ["--data", str(exported), "--bpe", "none", "--drafter", str(drafter / "model.pt")]
+    assert main(["convert", "fairseq", str(exported / "model.pt"), str(out), *data]) == 0
+    assert "fairseq's transformer; its drafter of" in capsys.readouterr().out
+    loaded = generation.load(str(out))
+    assert loaded.nat is not None
+    nat = loaded.nat.nat
+    assert (nat.block, nat.mask_id, nat.begins_with_bos, nat.copies_source) == (6, 3, False, True)
+    text.write_text("".join(f"{' '.join(f'w{i - 4}' for i in row)}\n" for row in SOURCES))
+    printed = []
+    for strategy in ("greedy", "gad", "gad++", "nat"):
+        options = ["--strategy", strategy, "--device", "cpu"]
+        assert main(["generate", "--model", str(out), *options, str(text)]) == 0
+        printed.append(capsys.readouterr().out)
+    assert printed[0] == printed[1]
+    assert all(len(lines.splitlines()) == len(SOURCES) for lines in printed)
+    path = out / "drafter" / "config.json"
+    config = json.loads(path.read_text())
+    path.write_text(json.dumps(config | {"vocabulary": "another"}))
+    with pytest.raises(ModelError, match="made for another vocabulary"):
+        generation.load(str(out))
+
+
+def test_a_drafter_is_no_model_of_its_own(drafter: Path) -> None:
+    assert "--drafter" in refusal(drafter)
+
+
+@pytest.mark.parametrize(
+    ("edit", "expected"),
+    [
+        (lambda s: vars(s["cfg"]["model"]).update(arch="bart_base"), "'bart_base', not a drafter"),
+        (lambda s: s["cfg"]["task"].update(source_lang="target"), "source language is target"),
+        (lambda s: s["cfg"]["task"].update(noise="full_mask"), "--noise full_mask"),
+        (lambda s: s["cfg"]["task"].pop("block_size"), "block_size"),
+        (lambda s: vars(s["cfg"]["model"]).update(layernorm_embedding=True), "norms its embedding"),
+        (lambda s: vars(s["cfg"]["model"]).update(decoder_layerdrop=0.1), "LayerDrop"),
+        (lambda s: vars(s["cfg"]["model"]).update(src_embedding_copy=False), "copy_attn"),
+        (lambda s: s["model"].pop("decoder.copy_attn.weight"), "lacks decoder.copy_attn"),
+        (lambda s: s["model"].pop("encoder.layers.0.fc1.bias"), "lacks encoder.layers.0.fc1.bias"),
+        (lambda s: s["model"].update({"decoder.copy_attn.weight": torch.ones(2, 2)}), "shape"),
+    ],
+)
+def test_drafters_that_do_not_fit(exported: Path, drafter: Path, edit: Any, expected: str) -> None:
+    change(drafter, edit)
+    message = drafter_refusal(exported, drafter)
+    assert expected in message
+    assert str(drafter) in message
+
+
+def test_drafters_of_other_dictionaries(exported: Path, drafter: Path) -> None:
+    for name in ("source", "target"):
+        path = drafter / f"dict.{name}.txt"
+        path.write_text(path.read_text().replace("w5 ", "v5 "))
+    assert "are not the verifier's" in drafter_refusal(exported, drafter, drafter)
+
+    def shorten(state: dict[str, Any]) -> None:
+        for name in [name for name in state["model"] if name.endswith("embed_tokens.weight")]:
+            state["model"][name] = state["model"][name][:20]
+
+    change(drafter, shorten)
+    message = drafter_refusal(exported, drafter)
+    assert "has 24 symbols, the checkpoint's embedding 20" in message
+
+
+def plugins_drafter(folder: Path, size: int) -> Path:
+    """Write a checkpoint as models/fairseq_plugin makes them."""
+    options = {"width": 16, "heads": 2, "ffn_width": 24, "encoder_layers": 1, "decoder_layers": 1}
+    nat = NatTransformer(
+        TransformerConfig(
+            **options, vocab_size=size, max_positions=50, positions="learned", pad_id=1, bos_id=2
+        ),
+        NatConfig(block=5),
+    )
+    more = {"max_positions": 50, "block": 5, "dropout": 0.1, "causal_prefix": False}
+    settings = {f"drafter_{name}": value for name, value in (options | more).items()}
+    languages = {"source_lang": "source", "target_lang": "target"}
+    args = Namespace(arch="gec_block", task="gec", **settings, **languages)
+    folder.mkdir()
+    weights = {f"network.{name}": value for name, value in nat.state_dict().items()}
+    torch.save({"args": args, "model": weights}, folder / "model.pt")
+    return folder
+
+
+def test_drafters_of_the_plugin_share_one_dictionary(exported: Path, tmp_path: Path) -> None:
+    bundle = from_fairseq([exported / "model.pt"], exported, bpe="none")
+    fits = plugins_drafter(tmp_path / "fits", SIZE)
+    same, nat = with_drafter(bundle, fits / "model.pt", exported)
+    assert same is bundle
+    assert (nat.nat.block, nat.nat.begins_with_bos, nat.config.bos_id) == (5, True, 2)
+    message = drafter_refusal(exported, plugins_drafter(tmp_path / "other", SIZE + 6))
+    assert "number of symbols is 30, the verifier's 24" in message
+    path = exported / "dict.source.txt"
+    path.write_text("".join(f"{word} 1\n" for word in reversed(WORDS)))
+    change(exported, lambda s: vars(s["cfg"]["model"]).update(share_all_embeddings=False))
+    assert "one dictionary for source and target" in drafter_refusal(exported, fits)
+
+
+def test_verifiers_that_have_no_drafter(exported: Path, drafter: Path, tmp_path: Path) -> None:
+    to_fairseq(load("en"), tmp_path / "en")
+    bundle = from_fairseq([tmp_path / "en" / "model.pt"], tmp_path / "en")
+    with pytest.raises(ModelError, match="was exported from gec"):
+        with_drafter(bundle, drafter / "model.pt", exported)
+    change(exported, lambda state: state["cfg"]["task"].update(_name="denoising"))
+    assert "before sources and outputs" in drafter_refusal(exported, drafter)
+
+
+def test_a_drafter_needs_a_task_that_generates(
+    exported: Path, drafter: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    paths = [str(exported / "model.pt"), str(tmp_path / "out"), "--data", str(exported)]
+    command = ["convert", "fairseq", *paths, "--bpe", "none", "--drafter", str(drafter)]
+    assert main([*command, "--task", "gec"]) == 2
+    assert "not for --task gec" in capsys.readouterr().err
 
 
 # ------------------------------------------------------------------------------- older checkpoints
@@ -332,9 +503,9 @@ def test_old_names_of_weights() -> None:
     assert found["encoder.layers.0.self_attn.k_proj.weight"].tolist() == [[4, 5], [6, 7]]
 
 
-@pytest.mark.parametrize("arch", ARCHITECTURES)
+@pytest.mark.parametrize("arch", [*ARCHITECTURES, *DRAFTERS])
 def test_every_architecture_is_complete(arch: str) -> None:
-    found = settings({"arch": arch})
+    found = (drafter_settings if arch in DRAFTERS else settings)({"arch": arch})
     assert found["decoder_embed_dim"] == found["encoder_embed_dim"]
     assert found["encoder_embed_dim"] % found["encoder_attention_heads"] == 0
 

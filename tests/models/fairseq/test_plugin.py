@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 import torch
 
+from gec.cli import main
 from gec.errors import ModelError
 from gec.models.convert.fairseq_drafter import drafter_from_fairseq
 from gec.models.nat import TransformerBlocks
@@ -17,7 +18,9 @@ from gec.models.nat import TransformerBlocks
 if "GEC_FAIRSEQ" not in os.environ:  # set where the environment must have it
     pytest.importorskip("fairseq", reason="fairseq has an environment of its own: make test")
 
-from fake_fairseq import corrected, sentences
+from fake_fairseq import JOINED, Toy, corrected, sentences
+
+pytestmark = pytest.mark.filterwarnings("ignore")
 
 SIZES = {
     "width": 16,
@@ -37,7 +40,8 @@ def fairseq(tool: str, *arguments: str) -> str:
     return done.stdout + done.stderr
 
 
-def test_trains_a_drafter(tmp_path: Path) -> None:
+def test_trains_a_drafter(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    toy = Toy(tmp_path / "toy", "transformer", JOINED, joined=True)
     for split, seed in (("train", 1), ("valid", 2)):
         texts = sentences(40, seed=seed)
         for side, words in (("en", texts), ("xx", [corrected(t) for t in texts])):
@@ -46,7 +50,8 @@ def test_trains_a_drafter(tmp_path: Path) -> None:
     prefixes = [f"--{split}pref={tmp_path / split}" for split in ("train", "valid")]
     langs = ["--source-lang=en", "--target-lang=xx"]
     data = str(tmp_path / "data")
-    fairseq("preprocess", *langs, *prefixes, "--joined-dictionary", f"--destdir={data}")
+    dictionary = f"--srcdict={toy.folder / 'dict.en.txt'}"
+    fairseq("preprocess", *langs, *prefixes, "--joined-dictionary", dictionary, f"--destdir={data}")
     printed = fairseq(
         "train",
         data,
@@ -74,6 +79,20 @@ def test_trains_a_drafter(tmp_path: Path) -> None:
     blocks = TransformerBlocks(network)
     tokens, logprobs = blocks.draft(blocks.start([[5, 6, 7], [8]]), [[], [9, 4]], 5)
     assert tokens.shape == logprobs.shape == (2, 5)
+    # beside the verifier with the same dictionary, by the option of the command
+    out, text = str(tmp_path / "bundle"), tmp_path / "in.txt"
+    command = ["convert", "fairseq", str(toy.save()), out, "--data", str(toy.folder)]
+    drafter = str(tmp_path / "out" / "checkpoint_last.pt")
+    assert main([*command, "--bpe", "none", "--drafter", drafter]) == 0
+    text.write_text("a b e d\nj c\n", encoding="utf-8")
+    printed = []
+    for strategy in ("greedy", "gad", "gad++"):
+        capsys.readouterr()
+        options = ["--strategy", strategy, "--device", "cpu"]
+        assert main(["generate", "--model", out, *options, str(text)]) == 0
+        printed.append(capsys.readouterr().out)
+    assert printed[0] == printed[1]
+
     state = torch.load(tmp_path / "out" / "checkpoint_last.pt", weights_only=False)
     state["model"].pop("network.mask")
     torch.save(state, tmp_path / "broken.pt")

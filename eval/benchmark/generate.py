@@ -96,9 +96,11 @@ class Row:
         return self.tokens / max(1, self.passes)
 
 
-def default_strategies(parts: Parts) -> list[str]:
+def default_strategies(parts: Parts, task: str = "translation") -> list[str]:
     """Return the papers' rows that a bundle has the parts for."""
     names = [BASE, GREEDY]
+    if task == "simplification":  # whose outputs are copies for the most part
+        names += ["iad", "iad-paper"]
     if parts.blocks is not None:
         most = parts.blocks.block
         names += ["nat", *(f"gad:k={k}" for k in (5, 10, 15, 20, 25, 30) if k <= most)]
@@ -460,7 +462,7 @@ def main(args: argparse.Namespace) -> int:
             raise InputError(
                 f"{args.sources}:{number}: {len(found)} tokens, the model takes {most}: split it"
             )
-    strategies = args.strategies or default_strategies(parts)
+    strategies = args.strategies or default_strategies(parts, str(about["task"]))
     if len(set(strategies)) < len(strategies):
         raise ConfigError("a strategy is named twice")
     rows = measure(

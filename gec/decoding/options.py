@@ -107,6 +107,7 @@ _ROLLBACK = Option(
     "(default: 2 for bild; early-exit without it is exact)",
 )
 
+_TOLERANCE = Option("tolerance", not_negative, 0.0, "nats a copied token may be behind the best")
 _K = Option("k", positive, None, "tokens drafted at once (default: as many as were trained)")
 
 OPTIONS: dict[str, tuple[Option, ...]] = {
@@ -115,7 +116,8 @@ OPTIONS: dict[str, tuple[Option, ...]] = {
         _BEAM_SIZE,
         _LENGTH_PENALTY,
     ),
-    "iad": (Option("tolerance", not_negative, 0.0, "nats a copied token may be behind the best"),),
+    "iad": (_TOLERANCE,),
+    "iad-paper": (_TOLERANCE,),
     "gad": (_K,),
     "gad++": (
         _K,

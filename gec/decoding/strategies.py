@@ -30,6 +30,7 @@ from gec.decoding.drafters.copy import CopyDrafter
 from gec.decoding.drafters.early_exit import EarlyExitDrafter, ExitModel
 from gec.decoding.drafters.heads import HeadsDrafter, HeadsModel
 from gec.decoding.drafters.nat import BlockModel, NatDrafter, Unverified
+from gec.decoding.drafters.reentry import ReentryDrafter
 from gec.decoding.drafters.small_model import FixedLength, Length, SmallModelDrafter
 from gec.decoding.model import Model
 from gec.decoding.options import complete
@@ -77,8 +78,13 @@ def _beam(parts: Parts, values: Mapping[str, Any]) -> Decoder:
     return Decoder(parts.model, None, rule, limit=parts.limit)
 
 
-def _iad(parts: Parts, values: Mapping[str, Any]) -> Decoder:
-    return Decoder(parts.model, CopyDrafter(), Conservative(values["tolerance"]), limit=parts.limit)
+def _copying(drafter: type[CopyDrafter | ReentryDrafter]) -> Build:
+    """Return what decodes with drafts of the source."""
+
+    def build(parts: Parts, values: Mapping[str, Any]) -> Decoder:
+        return Decoder(parts.model, drafter(), Conservative(values["tolerance"]), limit=parts.limit)
+
+    return build
 
 
 def _gad(parts: Parts, values: Mapping[str, Any]) -> Decoder:
@@ -241,7 +247,8 @@ def _sampled(
 STRATEGIES: dict[str, Build] = {
     "greedy": _greedy,
     "beam": _beam,
-    "iad": _iad,
+    "iad": _copying(ReentryDrafter),
+    "iad-paper": _copying(CopyDrafter),
     "gad": _gad,
     "gad++": _gad_plus_plus,
     "nat": _nat,

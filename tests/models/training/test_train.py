@@ -280,6 +280,29 @@ def test_a_killed_run_resumes_exactly(run: Run, tmp_path: Path, name: signal.Sig
         torch.testing.assert_close(found[key], value, rtol=0, atol=0)
 
 
+def test_workers_that_end_with_the_run_leave_the_last_checkpoint(run: Run, tmp_path: Path) -> None:
+    """A signal to the group ends them first, and torch says so in the middle of a step."""
+    for out in ("whole", "killed"):
+        run(3, out=out)
+    run(24, out="whole", resume=True)
+    kept = (tmp_path / "killed" / "last.ckpt").read_bytes()
+
+    def ended() -> None:
+        raise RuntimeError("DataLoader worker (pid 1) is killed by signal: Terminated.")
+
+    def asked() -> None:
+        os.kill(os.getpid(), signal.SIGTERM)
+        ended()
+
+    with pytest.raises(RuntimeError, match="is killed by signal"):
+        run(24, out="killed", at=(2, ended), resume=True)
+    run(24, out="killed", at=(2, asked), resume=True)
+    assert (tmp_path / "killed" / "last.ckpt").read_bytes() == kept
+    run(24, out="killed", resume=True)
+    expected, found = weights(tmp_path / "whole"), weights(tmp_path / "killed")
+    assert all(torch.equal(expected[name], found[name]) for name in expected)
+
+
 def test_a_finished_run_goes_on_with_a_larger_budget(run: Run) -> None:
     run(4)
     assert run(4, resume=True).step == 4

@@ -75,7 +75,13 @@ def test_the_page_shows_what_happens(
     monkeypatch.setattr(gec.loading, "load", _load_any)
     (tmp_path / ".git").mkdir()  # no settings from above
     page = file.read_text(encoding="utf-8")
-    assert rendered(page, tmp_path) == page, f"docs/{file.name} is out of date: run this file"
+    found = rendered(page, tmp_path)
+    assert _roughly(found) == _roughly(page), f"docs/{file.name} is out of date: run this file"
+
+
+def _roughly(page: str) -> str:
+    """Confidences to two digits: processors round sums differently."""
+    return re.sub(r'("confidence": \d\.\d\d)\d*', r"\1", page)
 
 
 def test_commands_and_options_exist() -> None:

@@ -150,7 +150,8 @@ def test_a_model_that_copies_changes_no_byte(text: str, strategy: str) -> None:
     found = corrector(strategy=strategy).correct(text)
     assert found.text == text
     assert found.edits == ()
-    assert found.warnings == ()
+    # a word of a hundred rare characters has more subwords than the model takes
+    assert all("words too long for the model" in warning for warning in found.warnings)
 
 
 @settings(deadline=None, max_examples=150)

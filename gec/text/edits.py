@@ -263,11 +263,19 @@ def to_edits(
             continue
         old, new = _source(source, edit), _target(target, edit)
         kind, message = classify(old, new, misspelt)
-        confidence = min(
-            confidences[edit.target_start : max(edit.target_end, edit.target_start + 1)]
-        )
+        confidence = _confidence(confidences, edit)
         edits.append(Edit(start, end, original, replacement, kind, confidence, message))
     return edits
+
+
+def _confidence(confidences: Sequence[float], edit: WordEdit) -> float:
+    first, last = edit.target_start, max(edit.target_end, edit.target_start + 1)
+    least = min(confidences[first:last])
+    if least < 1:
+        return least
+    # Of equal words side by side the alignment may take another one for the new or the lost one.
+    reach = max(edit.source_end - edit.source_start, edit.target_end - edit.target_start)
+    return min(confidences[max(0, first - reach) : last + reach])
 
 
 def _allowed(words: Sequence[Word], edits: Sequence[WordEdit]) -> Iterator[tuple[WordEdit, bool]]:

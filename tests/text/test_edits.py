@@ -210,6 +210,28 @@ def test_confidence_is_the_least_of_the_words() -> None:
         to_edits("a b", split_words("a b"), ["a"], confidences=[1])
 
 
+@pytest.mark.parametrize("place", [0, 1, 2])
+def test_of_equal_words_any_may_be_the_changed_one(place: int) -> None:
+    """What the caller put in or took out may be the other one for the alignment."""
+    words = split_words("a run run b")
+    (deletion,) = to_edits(
+        "a run run b",
+        words,
+        ["a", "run", "b"],
+        confidences=[1, *[[0.4, 1], [1, 0.4]][place > 0], 1],
+    )
+    assert deletion.confidence == 0.4
+    confidences = [1.0] * 8
+    confidences[1 + place] = confidences[2 + place] = 0.3
+    (insertion,) = to_edits(
+        "x a b y",
+        split_words("x a b y"),
+        ["x", "a", "b", "a", "b", "y"],
+        confidences=confidences[:7],
+    )
+    assert insertion.confidence == 0.3
+
+
 def test_empty_sides() -> None:
     assert to_edits("", [], ["a"]) == []
     assert to_edits("", [], []) == []

@@ -153,20 +153,6 @@ class NatTransformer(Transformer):
         hidden: Tensor = self.decoder_norm(x)
         return hidden
 
-    def _tokens(self, tokens: Tensor, side: str) -> Tensor:
-        """Return the embeddings [..., D] of tokens, scaled but without their places."""
-        config = self.config
-        own = side == "encoder" and config.source_vocab_size is not None
-        x: Tensor = (self.source_embedding if own else self.embedding)(tokens)
-        return x * config.width**0.5 if config.scale_embedding else x
-
-    def _places(self, index: Tensor, side: str) -> Tensor:
-        """Return the embeddings [..., D] of places [...]."""
-        if self.config.positions == "learned":
-            found: Tensor = getattr(self, f"{side}_positions")(index)
-            return found
-        return F.embedding(index, self.position_table)
-
     def _copied(self, places: Tensor, source: LayerCache, mask: Tensor | None) -> Tensor:
         """Return a mean of the source's embeddings for each place [B, T, D], weighted by attention.
 

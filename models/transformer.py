@@ -482,17 +482,25 @@ class Transformer(nn.Module):
         return self.embedding.weight.device
 
     def _embed(self, tokens: Tensor, index: Tensor, side: str) -> Tensor:
-        own = side == "encoder" and self.config.source_vocab_size is not None
-        x = (self.source_embedding if own else self.embedding)(tokens)
-        if self.config.scale_embedding:
-            x = x * math.sqrt(self.config.width)
-        if self.config.positions == "learned":
-            x = x + getattr(self, f"{side}_positions")(index)
-        elif self.config.positions != "relative":
-            x = x + F.embedding(index, self.position_table).to(x.dtype)
+        x = self._tokens(tokens, side)
+        if self.config.positions != "relative":
+            x = x + self._places(index, side).to(x.dtype)
         if self.config.embedding_norm:
             x = getattr(self, f"{side}_embedding_norm")(x)
         return F.dropout(x, self.config.dropout) if self.training else x
+
+    def _tokens(self, tokens: Tensor, side: str) -> Tensor:
+        """Return the embeddings [..., D] of tokens, scaled but without their places."""
+        own = side == "encoder" and self.config.source_vocab_size is not None
+        x: Tensor = (self.source_embedding if own else self.embedding)(tokens)
+        return x * math.sqrt(self.config.width) if self.config.scale_embedding else x
+
+    def _places(self, index: Tensor, side: str) -> Tensor:
+        """Return the embeddings [..., D] of places [...]; relative positions have none."""
+        if self.config.positions == "learned":
+            found: Tensor = getattr(self, f"{side}_positions")(index)
+            return found
+        return F.embedding(index, self.position_table)
 
     def encode(self, source: Tensor, mask: Tensor | None = None) -> Tensor:
         """Encode [B, S] token ids to [B, S, D]; mask [B, 1, 1, S], None when nothing is padded."""

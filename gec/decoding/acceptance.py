@@ -77,7 +77,8 @@ class Exact:
     logprobs: bool = False
 
     def __call__(self, state: State, scores: Scores) -> list[Kept]:
-        best = scores.spread(best_of(scores.raw)[1])
+        _, best = best_of(scores.raw)
+        best = scores.spread(best)
         return _keep(state, scores, best == scores.drafts, best, self.logprobs)
 
 
@@ -123,7 +124,7 @@ class TopBeta:
 
     def __call__(self, state: State, scores: Scores) -> list[Kept]:
         logits = scores.logits
-        top, best = logits.max(-1)
+        top, best = best_of(logits)
         drafted = _of_drafts(logits, scores.drafts)
         near = top.float() - drafted.float() <= self.tau
         stands = near & _among_best(logits, drafted, self.beta)
@@ -156,7 +157,7 @@ class PaperTopBeta:
             sure = state.draft_memory.logprobs[row][: len(draft)]
             drafted[row, : len(sure)] = torch.tensor(sure, device=drafted.device)
         stands = (drafted >= highest[..., -1]) & (highest[..., 0] - drafted <= self.tau)
-        best = scores.logits.argmax(-1)
+        _, best = best_of(scores.logits)
         return _keep(state, scores, stands & (scores.drafts >= 0), best, False)
 
 
@@ -172,7 +173,7 @@ class TopK:
 
     def __call__(self, state: State, scores: Scores) -> list[Kept]:
         logits = scores.logits
-        best = logits.argmax(-1)
+        _, best = best_of(logits)
         stands = _among_best(logits, _of_drafts(logits, scores.drafts), self.k)
         return _keep(state, scores, stands | (best == scores.drafts), best, False)
 
@@ -191,7 +192,7 @@ class Distance:
             raise ConfigError(f"a distance must be at least 0, not {self.epsilon}")
 
     def __call__(self, state: State, scores: Scores) -> list[Kept]:
-        best = scores.logits.argmax(-1)
+        _, best = best_of(scores.logits)
         near = (best - scores.drafts).abs() <= self.epsilon
         # EOS is no intensity: it neither stands in for a token nor is replaced by one
         special = (best == state.eos_id) | (scores.drafts == state.eos_id)

@@ -245,8 +245,8 @@ class _Stop:
     ``asked()`` is True once SIGTERM or SIGINT asked to save and end; ``resumed()`` where the
     process had been stopped (SIGSTOP) and went on since the last call.
 
-    A signal to the process group ends the workers, too, and torch raises their end as RuntimeError
-    wherever the run just is. Once asked, that ends the block and nothing more: the step may be half
+    A signal to the process group ends the workers, too, and torch raises their end wherever the run
+    just is. Once asked, that ends the block and nothing more: the step may be half
     done, so the last checkpoint stands.
     """
 
@@ -258,10 +258,10 @@ class _Stop:
         self._before = {name: signal.signal(name, handlers[name]) for name in handlers}
         return self
 
-    def __exit__(self, kind: type[BaseException] | None, *_: object) -> bool:
+    def __exit__(self, _kind: object, error: BaseException | None, _trace: object) -> bool:
         for name, handler in self._before.items():
             signal.signal(name, handler)
-        return self._asked and kind is RuntimeError
+        return self._asked and isinstance(error, RuntimeError) and "DataLoader worker" in str(error)
 
     def asked(self) -> bool:
         return self._asked

@@ -1,7 +1,8 @@
 """Bundles that generate: translation, summarization, simplification.
 
 A folder as in :mod:`gec.models.bundle`, whose ``tokenizer.json`` is a
-:class:`~gec.text.vocabulary.Vocabulary`, with optional parts that speed decoding up:
+:class:`~gec.text.vocabulary.Vocabulary` (with ``inflections.tsv`` beside it a corrector's,
+:class:`~gec.text.vocabulary.CorrectorVocabulary`), with optional parts that speed decoding up:
 
 - ``drafter/``: ``config.json`` and ``model.safetensors`` of a network that drafts for this one
   (``kind``: "nat"), with the fingerprint of the vocabulary they share; a converted model may have
@@ -43,7 +44,7 @@ from gec.models.nat import NatConfig, NatTransformer, RememberingVerifier, Trans
 from gec.models.prefixes import verifier
 from gec.models.transformer import Transformer, TransformerConfig
 from gec.models.verifier import TransformerVerifier
-from gec.text.vocabulary import TextCodec, Vocabulary
+from gec.text.vocabulary import OwnVocabulary, TextCodec, load_vocabulary
 
 TASKS = ("translation", "summarization", "simplification")
 
@@ -107,8 +108,8 @@ class GenerationBundle:
         )
 
 
-def _own(bundle: GenerationBundle) -> Vocabulary:
-    if not isinstance(bundle.vocabulary, Vocabulary):
+def _own(bundle: GenerationBundle) -> OwnVocabulary:
+    if not isinstance(bundle.vocabulary, OwnVocabulary):
         raise ModelError(
             f"{bundle.name} is a converted model with a tokenizer of its own: heads, smaller "
             "models and training need one that was trained here"
@@ -118,7 +119,7 @@ def _own(bundle: GenerationBundle) -> Vocabulary:
 
 def fingerprint(vocabulary: TextCodec) -> str:
     """Return a hash that differs where ids mean other tokens, of any bundle's vocabulary."""
-    if isinstance(vocabulary, Vocabulary):
+    if isinstance(vocabulary, OwnVocabulary):
         return vocabulary.fingerprint
     foreign = cast(TextTokenizer, vocabulary)
     tokens = json.dumps([foreign.token(i) for i in range(len(foreign))])
@@ -148,7 +149,7 @@ def load(
         )
     foreign = config.get("tokenizer")
     vocabulary: TextCodec = (
-        ForeignSubwords.of(folder, foreign).tokenizer if foreign else Vocabulary.load(folder)
+        ForeignSubwords.of(folder, foreign).tokenizer if foreign else load_vocabulary(folder)
     )
     with laid_out():
         network = Transformer(TransformerConfig.from_dict(config["network"]))

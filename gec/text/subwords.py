@@ -7,6 +7,7 @@ piece of a word begins with ``Ġ``; this alone marks word starts, so any id sequ
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Iterable, Sequence
 from functools import lru_cache
 from pathlib import Path
@@ -79,6 +80,12 @@ class Subwords:
         )
 
     __hash__ = object.__hash__
+
+    @property
+    def fingerprint(self) -> str:
+        """A hash that is equal where every word has the same ids."""
+        entries = sorted(self._inflections.entries())
+        return hashlib.sha256(f"{self._tokenizer.to_str()}{entries}".encode()).hexdigest()[:16]
 
     @property
     def inflections(self) -> Inflections:

@@ -1,12 +1,14 @@
 """Plain text to subword ids and back: byte-level BPE over whole sentences, any language.
 
-Translation and summarization need no words: what :class:`gec.text.subwords.Subwords` adds for
-English (case and inflection markers, words with offsets) would stand in their way.
+Translation needs no words: what :class:`gec.text.subwords.Subwords` adds for English (case and
+inflection markers, words with offsets) would stand in its way. A model that begins as a corrector
+keeps the corrector's vocabulary, :class:`CorrectorVocabulary`.
 """
 
 from __future__ import annotations
 
 import hashlib
+import unicodedata
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Protocol
@@ -14,6 +16,7 @@ from typing import Protocol
 from tokenizers import Tokenizer, decoders, models, normalizers, pre_tokenizers, trainers
 
 from gec.errors import ConfigError, ModelError
+from gec.text.subwords import Subwords
 
 SPECIALS = ("<pad>", "<s>", "</s>")
 PAD_ID, BOS_ID, EOS_ID = 0, 1, 2
@@ -118,3 +121,52 @@ class Vocabulary:
         # the first word of a text gets the blank that the others have before them
         tokenizer.train_from_iterator((" " + " ".join(text.split()) for text in texts), trainer)
         return cls(tokenizer)
+
+
+class CorrectorVocabulary:
+    """A corrector's subwords for whole texts, whose words are what stands between blanks.
+
+    So a comma belongs to the word before it, and text comes back as from :class:`Vocabulary`.
+    """
+
+    def __init__(self, subwords: Subwords) -> None:
+        self._subwords = subwords
+
+    def __len__(self) -> int:
+        return len(self._subwords)
+
+    @property
+    def fingerprint(self) -> str:
+        """A hash that is equal where every text has the same ids."""
+        return self._subwords.fingerprint
+
+    def encode(self, text: str) -> list[int]:
+        """Return the ids of a text, without BOS and EOS; lone surrogates become question marks."""
+        text = unicodedata.normalize("NFC", text.encode("utf-8", "replace").decode())
+        return self._subwords.encode(text.split())
+
+    def decode(self, ids: Sequence[int]) -> str:
+        """Return the text of any ids; special tokens give none, broken UTF-8 U+FFFD."""
+        return " ".join(" ".join(self._subwords.decode(ids)).split())
+
+    def pieces(self, ids: Sequence[int]) -> list[str]:
+        """Return ids as readable strings, for traces; a broken character is U+FFFD."""
+        return self._subwords.pieces(ids)
+
+    def save(self, folder: Path) -> None:
+        self._subwords.save(folder)
+
+    @classmethod
+    def load(cls, folder: Path) -> CorrectorVocabulary:
+        """Read a corrector's ``tokenizer.json`` and ``inflections.tsv``; failure: ModelError."""
+        return cls(Subwords.load(folder))
+
+
+OwnVocabulary = Vocabulary | CorrectorVocabulary
+"""What a bundle that was trained here can have."""
+
+
+def load_vocabulary(folder: Path) -> OwnVocabulary:
+    """Read the vocabulary of a packed folder or a bundle; a missing or broken one: ModelError."""
+    words = (folder / "inflections.tsv").is_file()
+    return CorrectorVocabulary.load(folder) if words else Vocabulary.load(folder)

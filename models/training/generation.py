@@ -29,6 +29,7 @@ import torch
 
 from gec.errors import ConfigError, DataError, ModelError
 from gec.models import generation
+from gec.models.bundle import load
 from gec.models.early_exit import EarlyExitTrainee
 from gec.models.heads import Heads
 from gec.models.nat import NatConfig, NatTransformer
@@ -46,7 +47,7 @@ from gec.models.training.parallel import (
 from gec.models.training.recipe import parse_duration
 from gec.models.training.train import Objective, Progress, fit
 from gec.models.transformer import Transformer, TransformerConfig
-from gec.text.vocabulary import Vocabulary
+from gec.text.vocabulary import OwnVocabulary, load_vocabulary
 
 STAGES = ("prepare", "teacher", "distill", "verifier", "drafter", "heads", "small", "align")
 
@@ -160,11 +161,18 @@ class Run:
     # --------------------------------------------------------------------------- objectives
 
     def _seq2seq(self, stage: str, pairs: list[Pair], start: str | None) -> Objective:
-        network = (self._network(start) if start else Transformer(self.config)).train()
+        network = (self._network(start) if start else self._first()).train()
         common = pairs, self._dev, self._schedule(stage), self.seed
         if stage == "verifier" and self.recipe.early_exit is not None:
             return EarlyExit(*common, EarlyExitTrainee(network, self.recipe.early_exit))
         return Seq2Seq(*common, network)
+
+    def _first(self) -> Transformer:
+        """Return the network that training begins with."""
+        network = Transformer(self.config)
+        if self.recipe.start is not None:
+            network.load_state_dict(load(self.recipe.start).network.state_dict())
+        return network
 
     def _nat_objective(self) -> Objective:
         recipe, verifier = self.recipe.drafter, self._network("verifier")
@@ -207,8 +215,8 @@ class Run:
     # -------------------------------------------------------------------------------- parts
 
     @cached_property
-    def vocabulary(self) -> Vocabulary:
-        return Vocabulary.load(self.out / "data")
+    def vocabulary(self) -> OwnVocabulary:
+        return load_vocabulary(self.out / "data")
 
     @cached_property
     def config(self) -> TransformerConfig:

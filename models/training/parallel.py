@@ -20,10 +20,19 @@ from torch import Tensor
 from torch.utils.data import IterableDataset, get_worker_info
 
 from gec.errors import ConfigError, DataError
+from gec.models.bundle import find, read_config
 from gec.models.training.data import open_text
 from gec.models.training.pair_formats import detokenized, json_pairs
 from gec.models.training.recipe import build, parse_duration, read_layers
-from gec.text.vocabulary import BOS_ID, EOS_ID, PAD_ID, Vocabulary
+from gec.text.vocabulary import (
+    BOS_ID,
+    EOS_ID,
+    PAD_ID,
+    CorrectorVocabulary,
+    OwnVocabulary,
+    TextCodec,
+    Vocabulary,
+)
 
 Pair = tuple[list[int], list[int]]
 """Token ids of a source and a target."""
@@ -53,12 +62,13 @@ class Texts:
 class GenerationData:
     """What is trained on, validated and held out.
 
+    ``vocabulary`` is how many subwords are learned, none for a model that starts as a corrector;
     ``longest`` is the most tokens of a source or a target; ``test`` is packed as it is, and none of
     its sources, nor of ``dev``'s, is trained on.
     """
 
-    vocabulary: int
     longest: int
+    vocabulary: int | None = None
     train: tuple[Texts, ...]
     dev: tuple[Texts, ...]
     test: tuple[Texts, ...] = ()
@@ -124,6 +134,8 @@ class GenerationRecipe:
     """A recipe for translation, summarization or simplification.
 
     Attributes:
+        start: a corrector's bundle whose vocabulary and weights the first model begins with; of
+            its network only the dropout can be changed.
         split: the bundle cuts lines into sentences.
         budget: training time of teacher, verifier, drafter and heads; a stage not named is left
             out, and without a teacher the verifier is trained on the data as they are.
@@ -139,8 +151,9 @@ class GenerationRecipe:
     source_language: str
     target_language: str
     data: GenerationData
-    network: dict[str, Any]
     budget: dict[str, str]
+    network: dict[str, Any] = field(default_factory=dict)
+    start: str | None = None
     schedule: GenerationSchedule = GenerationSchedule()
     stages: dict[str, Any] = field(default_factory=dict)
     drafter: DrafterRecipe = DrafterRecipe()
@@ -177,7 +190,7 @@ def load_generation_recipe(path: Path) -> GenerationRecipe:
     ):
         if name in raw:
             raw[name] = build(path, kind, raw[name], name)
-    recipe: GenerationRecipe = build(path, GenerationRecipe, raw, "top level")
+    recipe: GenerationRecipe = _started(path, build(path, GenerationRecipe, raw, "top level"))
     stages = ("teacher", "verifier", "drafter", "heads", "small", "align")
     for stage, time in recipe.budget.items():
         if stage not in stages:
@@ -200,6 +213,24 @@ def load_generation_recipe(path: Path) -> GenerationRecipe:
     for stage in recipe.stages:
         recipe.schedule_of(stage)
     return recipe
+
+
+def _started(path: Path, recipe: GenerationRecipe) -> GenerationRecipe:
+    """Return a recipe with the network of the bundle that it starts from, if it does."""
+    if recipe.start is None:
+        if recipe.data.vocabulary is None or not recipe.network:
+            raise ConfigError(f"{path}: [data] vocabulary and [network] are missing")
+        return recipe
+    if recipe.data.vocabulary is not None or recipe.network.keys() - {"dropout"}:
+        raise ConfigError(
+            f"{path}: with start, [data] vocabulary and all of [network] but dropout are "
+            f"those of {recipe.start}"
+        )
+    config = read_config(find(recipe.start))
+    network = config["network"]
+    if config.get("task") != "gec" or "tokenizer" in config:
+        raise ConfigError(f"{path}: start must be a corrector that was trained here")
+    return replace(recipe, network=network | recipe.network)
 
 
 # ------------------------------------------------------------------------------------ preparing
@@ -245,6 +276,8 @@ def _usable(source: str, target: str, texts: Texts) -> Iterator[tuple[str, str]]
 def prepare_generation(recipe: GenerationRecipe, data_dir: Path, out: Path) -> None:
     """Read, deduplicate and pack the corpora; learn the vocabulary of both sides together.
 
+    A recipe that starts from a bundle has the bundle's vocabulary.
+
     Raises:
         DataError: a corpus is missing, broken or empty.
     """
@@ -274,14 +307,20 @@ def prepare_generation(recipe: GenerationRecipe, data_dir: Path, out: Path) -> N
     if not train:
         raise DataError("no pair to train on: the corpora are empty or all of it is held out")
     random.Random(0).shuffle(train)
-    sample = (text for pair in train[:200_000] for text in pair)
-    vocabulary = Vocabulary.train(sample, size=data.vocabulary)
+    vocabulary = _vocabulary(recipe, train)
     longest = data.longest
     kept = [p for p in train if max(len(vocabulary.encode(text)) for text in p) <= longest]
     print(f"{len(train) - len(kept)} pairs of more than {longest} tokens left out", file=sys.stderr)
     _write_pairs(out / "train.tsv", kept)
     vocabulary.save(out)
     (out / "provenance.json").write_text(json.dumps(provenance, indent=1) + "\n", encoding="utf-8")
+
+
+def _vocabulary(recipe: GenerationRecipe, pairs: Sequence[tuple[str, str]]) -> OwnVocabulary:
+    if recipe.start is not None:
+        return CorrectorVocabulary.load(find(recipe.start))
+    sample = (text for pair in pairs[:200_000] for text in pair)
+    return Vocabulary.train(sample, size=recipe.data.vocabulary or 0)
 
 
 def _write_pairs(path: Path, pairs: Sequence[tuple[str, str]]) -> None:
@@ -302,7 +341,7 @@ def packed_pairs(path: Path) -> list[tuple[str, str]]:
     return pairs
 
 
-def encoded(path: Path, vocabulary: Vocabulary, longest: int) -> list[Pair]:
+def encoded(path: Path, vocabulary: TextCodec, longest: int) -> list[Pair]:
     """Return the pairs of a packed file as ids, without those of more than ``longest`` tokens."""
     pairs = [(vocabulary.encode(s), vocabulary.encode(t)) for s, t in packed_pairs(path)]
     return [pair for pair in pairs if 0 < max(map(len, pair)) <= longest]

@@ -9,11 +9,15 @@ import torch
 from tiny_generation import RECIPE, write_corpora
 
 from gec.decoding.strategies import make_decoder
-from gec.errors import ConfigError
+from gec.errors import ConfigError, ModelError
+from gec.models import bundle as correctors
 from gec.models import generation
 from gec.models.training.early_exit import EarlyExit
 from gec.models.training.generation import Run
 from gec.models.training.parallel import load_generation_recipe, packed_pairs
+from gec.models.transformer import Transformer, TransformerConfig
+from gec.text.subwords import Subwords
+from gec.text.vocabulary import CorrectorVocabulary
 
 TINY = (
     (
@@ -99,3 +103,83 @@ def test_settings_of_a_small_model_that_do_not_exist(tmp_path: Path) -> None:
     run.run("prepare")
     with pytest.raises(ConfigError, match=r"\[small.tiny\]: unknown architecture settings: depth"):
         run.run("small")
+
+
+# ------------------------------------------------------------------------ beginning as a corrector
+
+
+def started(text: str = TINY) -> str:
+    """Return a recipe without vocabulary and network of its own."""
+    before, rest = text.split("[network]")
+    _, after = rest.split("[", 1)
+    return 'start = "corrector"\n' + before.replace("vocabulary = 320\n", "") + "[" + after
+
+
+def corrector(folder: Path, name: str = "corrector", **config: str) -> None:
+    """Write a corrector with the shipped vocabulary and a tiny network."""
+    subwords = Subwords.load(correctors.find("en"))
+    sizes = {"width": 16, "ffn_width": 16, "heads": 2, "encoder_layers": 1, "decoder_layers": 2}
+    torch.manual_seed(1)
+    network = Transformer(
+        TransformerConfig.from_dict({"vocab_size": len(subwords), "max_positions": 64, **sizes})
+    )
+    about = {"name": "corrector", "task": "gec", "network": network.config.to_dict(), **config}
+    made = correctors.Bundle("corrector", about, network, subwords)
+    correctors.save(made, folder / name, dtype=torch.float32)
+
+
+def test_a_verifier_that_begins_as_a_corrector(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    write_corpora(tmp_path)
+    corrector(tmp_path)
+    recipe = load_generation_recipe(write(tmp_path, started()))
+    assert recipe.network["width"] == 16
+    run = Run(recipe, tmp_path / "run", tmp_path, workers=0)
+    run.run("prepare")
+    theirs = correctors.load("corrector")
+    mine = run._first().state_dict()
+    for name, value in theirs.network.state_dict().items():
+        assert torch.equal(mine[name], value), name
+    for stage in run.stages()[1:]:
+        run.run(stage)
+    made = generation.load(str(tmp_path / "run" / "bundle"))
+    assert isinstance(made.vocabulary, CorrectorVocabulary)
+    source = "A dog sees two cats."
+    assert made.vocabulary.encode(source) == theirs.subwords.encode(source.split())
+    ids = [made.vocabulary.encode(text) for text, _ in packed_pairs(tmp_path / "run/data/dev.tsv")]
+    plain = [h.tokens for [h] in make_decoder(made.parts(), "greedy").decode(ids)]
+    for name in ("iad", "iad-paper", "speculative", "early-exit"):
+        assert [h.tokens for [h] in make_decoder(made.parts(), name).decode(ids)] == plain
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "message"),
+    [
+        ("longest", "vocabulary = 320\nlongest", "with start, .* are those of corrector"),
+        ("[small.tiny]", "[network]\nwidth = 32\n\n[small.tiny]", "all of .network. but dropout"),
+        ('start = "corrector"', "", "vocabulary and .network. are missing"),
+        ('start = "corrector"', 'start = "nowhere"', "no model bundle at 'nowhere'"),
+        ('start = "corrector"', 'start = "foreign"', "a corrector that was trained here"),
+    ],
+)
+def test_beginnings_that_do_not_fit(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, old: str, new: str, message: str
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    corrector(tmp_path)
+    corrector(tmp_path, "foreign", tokenizer="bert")
+    text = started()
+    assert old in text
+    with pytest.raises((ConfigError, ModelError), match=message):
+        load_generation_recipe(write(tmp_path, text.replace(old, new)))
+
+
+def test_the_shipped_recipes_begin_as_the_shipped_corrector() -> None:
+    folder = Path(generation.__file__).parent / "recipes"
+    for name in ("simplification", "summarization", "scitldr"):
+        recipe = load_generation_recipe(folder / f"{name}.toml")
+        assert recipe.start == "en"
+        assert recipe.network["dropout"] == 0.1
+        assert recipe.network["width"] == correctors.load("en").network.config.width

@@ -12,13 +12,19 @@ from typing import Any
 from torch import Tensor
 
 from gec.decoding.model import Model, PackedModel
+from gec.models import graphs
 from gec.models.transformer import Transformer, TransformerConfig
 from gec.models.verifier import TransformerVerifier
 
 
 def verifier(network: Transformer) -> Model:
-    """Return the network as the loop's model, with the prefixes its settings name."""
-    return prefixed(TransformerVerifier(network), network.config)
+    """Return the network as the loop's model, with the prefixes its settings name.
+
+    On a GPU its passes are CUDA graphs.
+    """
+    captured = graphs.wanted(network.device)
+    model: Model = graphs.GraphVerifier(network) if captured else TransformerVerifier(network)
+    return prefixed(model, network.config)
 
 
 def prefixed(model: Model, config: TransformerConfig) -> Model:

@@ -1,0 +1,329 @@
+"""The Transformer as the loop's verifier on a GPU: every pass is one CUDA graph.
+
+A pass over a few tokens of a sentence is a hundred small kernels, and launching them takes longer
+than running them. A CUDA graph launches all at once, but freezes addresses and shapes. So rows,
+source length, block and cache are rounded up to powers of two, and the passes of one such shape
+share static buffers, a :class:`_Workspace`; the last memory that was used lies in them, any other
+one aside. What differs from pass to pass (tokens, where each row's block starts, where its source
+ends) is copied into the buffers, one transfer to the device a pass.
+
+Nothing here needs a GPU but :class:`CudaGraphs`: :func:`uncaptured` runs the same code anywhere.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+from collections import OrderedDict
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field
+from functools import partial
+from threading import RLock
+from typing import Any, cast
+from weakref import ReferenceType, ref
+
+import torch
+from torch import Tensor
+
+from gec.models.cache import LayerCache, Positions
+from gec.models.transformer import DecoderLayer, Transformer
+
+Body = Callable[[], Tensor]
+"""Work on static buffers only; doing it again changes nothing."""
+
+_CAPTURED_AT = 3  # uses of a shape: capturing takes as long as a few passes
+_SHORTEST_SOURCE, _SHORTEST_BLOCK, _SHORTEST_CACHE = 16, 8, 64
+_WORKSPACES = 64  # the least recently used goes
+
+_log = logging.getLogger(__name__)
+
+
+def wanted(device: torch.device) -> bool:
+    """Whether passes on this device are captured; the environment's GEC_GRAPHS=off prevents it."""
+    return device.type == "cuda" and os.environ.get("GEC_GRAPHS") != "off"
+
+
+def rounded(count: int, least: int = 1) -> int:
+    """Return the first power of two that is neither below ``count`` nor below ``least``.
+
+    >>> [rounded(n, 8) for n in (1, 8, 9)]
+    [8, 8, 16]
+    """
+    return max(least, 1 << (count - 1).bit_length())
+
+
+def uncaptured(body: Body) -> Body:
+    """Return what repeats a body: the body."""
+    return body
+
+
+class CudaGraphs:
+    """Captures bodies as CUDA graphs of one device that share one pool of memory.
+
+    The first replay is compared with the body itself. Where capturing fails or the results differ
+    there is a warning, and the body goes on uncaptured.
+    """
+
+    def __init__(self, device: torch.device) -> None:
+        self._device = device
+        self._pool: Any = None
+
+    def __call__(self, body: Body) -> Body:
+        with torch.cuda.device(self._device):
+            return self._captured(body)
+
+    def _captured(self, body: Body) -> Body:
+        # on another stream, where libraries make their workspaces before the capture
+        stream: Any = torch.cuda.Stream()  # type: ignore[no-untyped-call]
+        stream.wait_stream(torch.cuda.current_stream())
+        with torch.cuda.stream(stream):
+            body()
+            expected = body()
+        torch.cuda.current_stream().wait_stream(stream)
+        self._pool = self._pool or torch.cuda.graph_pool_handle()
+        graph = torch.cuda.CUDAGraph()
+        try:
+            with torch.cuda.graph(graph, pool=self._pool):
+                result = body()
+            graph.replay()
+            torch.testing.assert_close(result, expected)
+        except (RuntimeError, AssertionError) as error:
+            reason = (str(error).splitlines() or [type(error).__name__])[0]
+            _log.warning("a pass is not captured as a CUDA graph: %s", reason)
+            return body
+
+        def replay() -> Tensor:
+            graph.replay()
+            return result
+
+        return replay
+
+
+@dataclass(slots=True, weakref_slot=True, eq=False)
+class StaticMemory:
+    """Rows of a :class:`GraphVerifier`: B, their number rounded up.
+
+    Attributes:
+        lengths: of the rows' sources, EOS included.
+        shape: (B, S, L): rows, source places, cache places.
+        aside: keys and values of source [layers, 2, B, S, H, D/H] and of target [..., L, ...];
+            None while they lie in the workspace of this shape.
+    """
+
+    lengths: list[int]
+    shape: tuple[int, int, int]
+    aside: tuple[Tensor, Tensor] | None = None
+
+
+@dataclass(slots=True)
+class _Repeated:
+    """A body, and what repeats it once it has been used a few times."""
+
+    body: Body
+    inputs: Tensor
+    uses: int = 0
+    replay: Body | None = None
+
+
+@dataclass(slots=True)
+class _Workspace:
+    """Static buffers of one shape."""
+
+    source: Tensor  # [layers, 2, B, S, H, D/H], keys and values
+    target: Tensor  # [layers, 2, B, L, H, D/H]
+    ends: Tensor  # [B], where each source ends
+    caches: list[LayerCache]  # views of source and target
+    encoding: _Repeated | None = None
+    passes: dict[int, _Repeated] = field(default_factory=dict)  # by block length
+    owner: ReferenceType[StaticMemory] | None = None
+
+    def memory(self) -> StaticMemory | None:
+        """Return the memory that lies here, if any still does."""
+        return self.owner() if self.owner is not None else None
+
+
+class GraphVerifier:
+    """Meets :class:`gec.decoding.model.Model`; its logits are those of a TransformerVerifier.
+
+    Args:
+        capture: makes a body repeatable.
+        captured_at: which use of a shape is captured.
+    """
+
+    def __init__(
+        self,
+        network: Transformer,
+        capture: Callable[[Body], Body] | None = None,
+        *,
+        captured_at: int = _CAPTURED_AT,
+    ) -> None:
+        self.network = network.eval()
+        config = network.config
+        self.bos_id, self.eos_id = config.bos_id, config.eos_id
+        self.max_positions = config.max_positions
+        self._pad_id = config.pad_id
+        self._capture = capture or CudaGraphs(network.device)
+        self._captured_at = captured_at
+        self._workspaces: OrderedDict[tuple[int, int, int], _Workspace] = OrderedDict()
+        self._lock = RLock()  # the buffers are shared by all who decode
+
+    # --------------------------------------------------------------------- what the loop calls
+
+    @torch.inference_mode()
+    def start(self, sources: Sequence[Sequence[int]]) -> StaticMemory:
+        lengths = [len(source) + 1 for source in sources]
+        s = min(rounded(max(lengths), _SHORTEST_SOURCE), self.max_positions)
+        memory = StaticMemory(lengths, (rounded(len(sources)), s, rounded(2 * s, _SHORTEST_CACHE)))
+        with self._lock:
+            space = self._taken(memory)
+            space.target.zero_()  # what is masked must be finite
+            if space.encoding is None:
+                inputs = space.ends.new_zeros(memory.shape[:2])
+                space.encoding = _Repeated(partial(self._encode, space, inputs), inputs)
+            rows = [[*source, self.eos_id] for source in sources]
+            self._repeat(space.encoding, rows)
+        return memory
+
+    @torch.inference_mode()
+    def verify(
+        self, memory: StaticMemory, tokens: Sequence[Sequence[int]], starts: Sequence[int]
+    ) -> Tensor:
+        longest = max(map(len, tokens))
+        t = 1 if longest == 1 else rounded(longest, _SHORTEST_BLOCK)
+        with self._lock:
+            self._reserve(memory, max(starts) + t)
+            space = self._taken(memory)
+            if t not in space.passes:
+                inputs = space.ends.new_zeros(memory.shape[0], 1 + t)
+                space.passes[t] = _Repeated(partial(self._score, space, inputs), inputs)
+            rows = [[start, *row] for start, row in zip(starts, tokens, strict=True)]
+            logits = self._repeat(space.passes[t], rows)
+            return logits[: len(tokens), :longest].clone()  # the next pass writes over it
+
+    @torch.inference_mode()
+    def select(self, memory: StaticMemory, rows: Sequence[int]) -> StaticMemory:
+        with self._lock:
+            source, target = self._content(memory)
+            b = rounded(len(rows))
+            index = torch.tensor([*rows, *[rows[0]] * (b - len(rows))], device=source.device)
+            aside = source.index_select(2, index), target.index_select(2, index)
+        lengths = [memory.lengths[row] for row in rows]
+        return StaticMemory(lengths, (b, *memory.shape[1:]), aside)
+
+    @torch.inference_mode()
+    def join(self, memory: StaticMemory, other: StaticMemory) -> StaticMemory:
+        lengths = memory.lengths + other.lengths
+        _, s, length = map(max, memory.shape, other.shape)
+        with self._lock:
+            contents = [self._content(m) for m in (memory, other)]
+            joined = []
+            for parts, places in zip(zip(*contents, strict=True), (s, length), strict=True):
+                layers, two, _, _, *rest = parts[0].shape
+                new = parts[0].new_zeros(layers, two, rounded(len(lengths)), places, *rest)
+                at = 0
+                for part, m in zip(parts, (memory, other), strict=True):
+                    count = len(m.lengths)
+                    new[:, :, at : at + count, : part.shape[3]] = part[:, :, :count]
+                    at += count
+                joined.append(new)
+        return StaticMemory(lengths, (rounded(len(lengths)), s, length), (joined[0], joined[1]))
+
+    # ---------------------------------------------------------------------------------- bodies
+
+    def _encode(self, space: _Workspace, tokens: Tensor) -> Tensor:
+        """Write the source's keys and values; tokens [B, S]."""
+        encoded = self.network.encode(tokens, self._source_mask(space))
+        layers = cast(Iterable[DecoderLayer], self.network.decoder)
+        for layer, cache in zip(layers, space.caches, strict=True):
+            keys, values = layer.cross.keys_values(encoded)
+            cache.source_keys.copy_(keys)
+            cache.source_values.copy_(values)
+        return encoded
+
+    def _score(self, space: _Workspace, inputs: Tensor) -> Tensor:
+        """Return logits [B, T, V] of ``inputs`` [B, 1 + T]: starts, then tokens."""
+        starts, tokens = inputs[:, :1], inputs[:, 1:]
+        index = starts + torch.arange(tokens.shape[1], device=inputs.device)
+        end = space.target.shape[3]
+        mask = torch.arange(end, device=inputs.device) <= index[:, :, None]
+        positions = Positions(index, None, end, mask[:, None], False)
+        hidden = self.network.decode_block(
+            tokens, space.caches, positions, self._source_mask(space)
+        )
+        logits: Tensor = self.network.output(hidden)
+        return logits
+
+    def _source_mask(self, space: _Workspace) -> Tensor:
+        places = torch.arange(space.source.shape[3], device=space.ends.device)
+        return (places < space.ends[:, None])[:, None, None]
+
+    def _repeat(self, work: _Repeated, rows: Sequence[Sequence[int]]) -> Tensor:
+        """Do the work for these rows, which are padded."""
+        b, width = work.inputs.shape
+        padded = [[*row, *[self._pad_id] * (width - len(row))] for row in rows]
+        padded += [[0] * width] * (b - len(rows))
+        work.inputs.copy_(torch.tensor(padded))
+        work.uses += 1
+        if work.replay is None and work.uses >= self._captured_at:
+            work.replay = self._capture(work.body)
+        return (work.replay or work.body)()
+
+    # ------------------------------------------------------------------------------ workspaces
+
+    def _taken(self, memory: StaticMemory) -> _Workspace:
+        """Return the workspace of a memory's shape, with the memory in it."""
+        space = self._workspaces.get(memory.shape) or self._made(memory.shape)
+        self._workspaces.move_to_end(memory.shape)
+        owner = space.memory()
+        if owner is not memory:
+            if owner is not None:
+                owner.aside = space.source.clone(), space.target.clone()
+            if memory.aside is not None:
+                space.source.copy_(memory.aside[0])
+                space.target.copy_(memory.aside[1])
+                memory.aside = None
+            ends = memory.lengths + [1] * (memory.shape[0] - len(memory.lengths))
+            space.ends.copy_(torch.tensor(ends))
+            space.owner = ref(memory)
+        return space
+
+    def _made(self, shape: tuple[int, int, int]) -> _Workspace:
+        while len(self._workspaces) >= _WORKSPACES:
+            _, old = self._workspaces.popitem(last=False)
+            if (owner := old.memory()) is not None:
+                owner.aside = old.source, old.target
+        b, s, length = shape
+        layer = cast(DecoderLayer, self.network.decoder[0])
+        inner = layer.cross.kv.out_features // 2
+        size = len(self.network.decoder), 2, b
+        heads = layer.cross.heads, inner // layer.cross.heads
+        weight = self.network.embedding.weight
+        source = weight.new_zeros(*size, s, *heads)
+        target = weight.new_zeros(*size, length, *heads)
+        caches = []
+        for number in range(size[0]):
+            cache = LayerCache(source[number, 0], source[number, 1])
+            cache.keys, cache.values = target[number, 0], target[number, 1]
+            caches.append(cache)
+        ends = torch.ones(b, dtype=torch.long, device=weight.device)
+        self._workspaces[shape] = space = _Workspace(source, target, ends, caches)
+        return space
+
+    def _content(self, memory: StaticMemory) -> tuple[Tensor, Tensor]:
+        if memory.aside is not None:
+            return memory.aside
+        space = self._workspaces[memory.shape]
+        return space.source, space.target
+
+    def _reserve(self, memory: StaticMemory, length: int) -> None:
+        """Give a memory a cache of at least ``length`` places."""
+        b, s, capacity = memory.shape
+        if length <= capacity:
+            return
+        source, target = self._content(memory)
+        if memory.aside is None:  # it leaves its workspace
+            self._workspaces[memory.shape].owner = None
+        longer = rounded(length)
+        grown = target.new_zeros(*target.shape[:3], longer, *target.shape[4:])
+        grown[:, :, :, :capacity] = target
+        memory.aside, memory.shape = (source, grown), (b, s, longer)

@@ -1,0 +1,267 @@
+"""Passes over static buffers: the logits of a verifier that makes its tensors anew.
+
+No test needs a GPU. A CUDA graph freezes kernels and addresses and nothing of the host runs again;
+:class:`Recording` does the same to PyTorch's operations on a CPU.
+"""
+
+from __future__ import annotations
+
+import logging
+import random
+import sys
+import threading
+from typing import Any
+
+import pytest
+import torch
+from fake_models import BOS, EOS, tiny_network
+from torch import Tensor
+from torch.utils._python_dispatch import TorchDispatchMode
+from torch.utils._pytree import tree_flatten, tree_map
+
+from gec.decoding.acceptance import Exact
+from gec.decoding.beam import BeamSearch
+from gec.decoding.decoder import Decoder, LengthLimit
+from gec.decoding.drafters import Drafter, NoDraft
+from gec.decoding.drafters.copy import CopyDrafter
+from gec.decoding.drafters.reentry import ReentryDrafter
+from gec.models import graphs
+from gec.models.graphs import Body, GraphVerifier, rounded, uncaptured
+from gec.models.prefixes import verifier
+from gec.models.transformer import Transformer
+from gec.models.verifier import TransformerVerifier
+
+NETWORKS: dict[str, dict[str, Any]] = {
+    "plain": {"decoder_layers": 2, "max_positions": 200},
+    "learned": {"norm": "post", "positions": "learned", "max_positions": 100},
+    "relative": {"positions": "relative", "norm_type": "rms", "max_positions": 120},
+    "bart": {"source_prefix": (5,), "decoder_prefix": (2,), "max_positions": 90},
+}
+HOST = {"_local_scalar_dense", "lift_fresh", "nonzero", "is_nonzero", "equal"}
+"""Operations that wait for the device or bring values of the host: they cannot be captured."""
+
+
+class Recording(TorchDispatchMode):
+    """Records the operations of a body, and does them again on the very same tensors."""
+
+    made = 0
+
+    def __init__(self, body: Body) -> None:
+        super().__init__()
+        self.calls: list[tuple[Any, Any, Any, Any]] = []
+        with self:
+            self.result = body()
+        Recording.made += 1
+        found = {call[0].overloadpacket.__name__ for call in self.calls}
+        assert not found & HOST
+
+    def __torch_dispatch__(
+        self, func: Any, types: Any, args: tuple[Any, ...] = (), kwargs: Any = None
+    ) -> Any:
+        result = func(*args, **(kwargs or {}))
+        self.calls.append((func, args, kwargs or {}, result))
+        return result
+
+    def __call__(self) -> Tensor:
+        anew: dict[int, Tensor] = {}
+
+        def of(value: Any) -> Any:
+            return anew.get(id(value), value) if isinstance(value, Tensor) else value
+
+        for func, args, kwargs, recorded in self.calls:
+            result = func(*tree_map(of, args), **tree_map(of, kwargs))
+            for old, new in zip(tree_flatten(recorded)[0], tree_flatten(result)[0], strict=True):
+                if isinstance(old, Tensor):
+                    anew[id(old)] = new
+        return self.result.copy_(of(self.result))
+
+
+def network(name: str, seed: int = 4) -> Transformer:
+    return tiny_network(seed, **NETWORKS[name]).float()
+
+
+class Sentences:
+    """The same rows in both verifiers."""
+
+    def __init__(self, models: list[Any], rng: random.Random, count: int, longest: int) -> None:
+        sources = [
+            [rng.randrange(3, 31) for _ in range(rng.randrange(longest))] for _ in range(count)
+        ]
+        self.models, self.rng = models, rng
+        self.memories = [model.start(sources) for model in models]
+        self.cached = [0] * count
+
+    def score(self, longest: int) -> None:
+        starts = [self.rng.randint(0, n) for n in self.cached]
+        lengths = [self.rng.randint(1, longest) for _ in starts]
+        blocks = [[self.rng.randrange(3, 31) for _ in range(n)] for n in lengths]
+        for block, start in zip(blocks, starts, strict=True):
+            block[0] = block[0] if start else BOS
+        pairs = zip(self.models, self.memories, strict=True)
+        expected, found = [model.verify(m, blocks, starts) for model, m in pairs]
+        assert found.shape == expected.shape
+        for r, n in enumerate(lengths):
+            torch.testing.assert_close(found[r, :n], expected[r, :n], rtol=1e-5, atol=2e-5)
+        self.cached = [s + n for s, n in zip(starts, lengths, strict=True)]
+
+    def choose(self) -> None:
+        rows = [self.rng.randrange(len(self.cached)) for _ in range(self.rng.randint(1, 5))]
+        pairs = zip(self.models, self.memories, strict=True)
+        self.memories = [model.select(m, rows) for model, m in pairs]
+        self.cached = [self.cached[r] for r in rows]
+
+    def take(self, other: Sentences) -> None:
+        both = zip(self.models, self.memories, other.memories, strict=True)
+        self.memories = [model.join(mine, theirs) for model, mine, theirs in both]
+        self.cached += other.cached
+
+
+@pytest.mark.parametrize("capture", [uncaptured, Recording])
+@pytest.mark.parametrize("name", NETWORKS)
+@pytest.mark.parametrize("seed", range(6))
+@torch.inference_mode()
+def test_the_logits_are_those_of_the_plain_verifier(
+    name: str, seed: int, capture: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Several memories in turn, of any shapes, rows chosen and joined: what is frozen fits all."""
+    plain, rng = network(name), random.Random(seed)
+    monkeypatch.setattr(graphs, "wanted", lambda device: True)
+    made = GraphVerifier(plain, capture, captured_at=2)
+    monkeypatch.setattr(graphs, "GraphVerifier", lambda network: made)
+    captured = verifier(plain)
+    monkeypatch.setattr(graphs, "wanted", lambda device: False)
+    models = [verifier(plain), captured]
+    monkeypatch.setattr(graphs, "_WORKSPACES", 1 + seed)
+    monkeypatch.setattr(graphs, "_SHORTEST_SOURCE", 2)
+    monkeypatch.setattr(graphs, "_SHORTEST_CACHE", 8)
+    live = [Sentences(models, rng, rng.randint(1, 4), 30) for _ in range(3)]
+    for _ in range(25):
+        one = rng.choice(live)
+        match rng.randrange(8):
+            case 0:
+                one.choose()
+            case 1 if len(live) > 1 and len(one.cached) < 6:
+                other = rng.choice([s for s in live if s is not one])
+                one.take(other)
+                live.remove(other)
+            case 2:
+                live.append(Sentences(models, rng, rng.randint(1, 3), rng.choice([2, 20, 60])))
+            case _ if max(one.cached) < 40:
+                one.score(rng.choice([1, 1, 6, 20]))
+    assert len(made._workspaces) <= 1 + seed
+
+
+@pytest.mark.parametrize("drafter", [NoDraft(), CopyDrafter(), ReentryDrafter()])
+@pytest.mark.parametrize("batch_size", [1, 3, 8])
+def test_decoding_gives_the_same_outputs(drafter: Drafter, batch_size: int) -> None:
+    plain, rng = network("plain", 7), random.Random(1)
+    sources = [[rng.randrange(3, 31) for _ in range(rng.randrange(40))] for _ in range(12)]
+    limit = LengthLimit(1, 4)
+    before = Recording.made
+    for acceptance in (Exact(), BeamSearch(3)):
+        models = TransformerVerifier(plain), GraphVerifier(plain, Recording)
+        one, other = (Decoder(model, drafter, acceptance, limit=limit) for model in models)
+        expected = one.decode(sources, batch_size=batch_size)
+        found = other.decode(sources, batch_size=batch_size)
+        for mine, theirs in zip(found, expected, strict=True):
+            assert [h.tokens for h in mine] == [h.tokens for h in theirs]
+            assert [h.steps for h in mine] == [h.steps for h in theirs]
+    assert Recording.made > before
+
+
+def test_a_shape_is_captured_once_and_not_for_a_few_passes() -> None:
+    bodies = []
+
+    def capture(body: Body) -> Body:
+        bodies.append(body)
+        return body
+
+    model = GraphVerifier(network("plain"), capture, captured_at=3)
+    for use in range(1, 6):
+        memory = model.start([[5, 6, 7]])
+        model.verify(memory, [[BOS]], [0])
+        assert len(bodies) == (2 if use >= 3 else 0)
+    model.verify(memory, [[BOS, 4, 5]], [0])
+    assert len(bodies) == 2
+
+
+def test_logits_outlive_the_next_pass() -> None:
+    model = GraphVerifier(network("plain"), Recording, captured_at=1)
+    memory = model.start([[5, 6, 7]])
+    first = model.verify(memory, [[BOS]], [0])
+    kept = first.clone()
+    assert not torch.equal(model.verify(memory, [[9]], [1]), kept)
+    assert torch.equal(first, kept)
+
+
+@torch.inference_mode()
+def test_what_earlier_sentences_left_is_not_read() -> None:
+    """Numbers that overflowed, which a mask alone would let through: 0 x NaN is NaN."""
+    model = GraphVerifier(network("plain"), uncaptured)
+    for _ in range(2):
+        memory = model.start([[5, 6, 7]])
+        logits = model.verify(memory, [[BOS, 5]], [0])
+        assert logits.isfinite().all()
+        next(iter(model._workspaces.values())).target.fill_(torch.nan)
+    assert model.verify(memory, [[5]], [1]).isnan().any()
+
+
+def test_threads_share_the_buffers() -> None:
+    """As in a server: each thread's outputs are what they are alone."""
+    plain, rng = network("plain", 7), random.Random(2)
+    sources = [[[rng.randrange(3, 31) for _ in range(9)]] for _ in range(4)]
+    alone = Decoder(TransformerVerifier(plain), CopyDrafter(), limit=LengthLimit(1, 9))
+    expected = [[h.tokens for [h] in alone.decode(s)] for s in sources]
+    decoder = Decoder(GraphVerifier(plain, uncaptured), CopyDrafter(), limit=LengthLimit(1, 9))
+    wrong: list[int] = []
+
+    def work(number: int) -> None:
+        for _ in range(15):
+            if [h.tokens for [h] in decoder.decode(sources[number])] != expected[number]:
+                wrong.append(number)
+
+    interval = sys.getswitchinterval()
+    sys.setswitchinterval(1e-5)
+    try:
+        threads = [threading.Thread(target=work, args=(n,)) for n in range(len(sources))]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+    finally:
+        sys.setswitchinterval(interval)
+    assert not wrong
+
+
+def test_shapes() -> None:
+    assert [rounded(n) for n in (1, 2, 3, 5, 64, 65)] == [1, 2, 4, 8, 64, 128]
+    assert [rounded(n, 16) for n in (1, 16, 17)] == [16, 16, 32]
+    model = GraphVerifier(network("learned"), uncaptured)
+    memory = model.start([[7] * 80])  # 128 places, of which the table has 100
+    assert memory.shape == (1, 100, 256)
+    assert model.verify(memory, [[BOS, 4]], [0]).shape[:2] == (1, 2)
+    assert model.start([[], [4]]).lengths == [1, 2]
+
+
+def test_where_graphs_are_wanted(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("GEC_GRAPHS", raising=False)
+    assert graphs.wanted(torch.device("cuda:1"))
+    assert not graphs.wanted(torch.device("cpu"))
+    monkeypatch.setenv("GEC_GRAPHS", "off")
+    assert not graphs.wanted(torch.device("cuda"))
+    assert isinstance(verifier(network("plain")), TransformerVerifier)
+
+
+@pytest.mark.skipif(not torch.cuda.is_available(), reason="no GPU")
+def test_on_a_gpu(caplog: pytest.LogCaptureFixture) -> None:
+    plain = network("plain").cuda()
+    rng = random.Random(1)
+    sources = [[rng.randrange(3, EOS + 28) for _ in range(rng.randrange(40))] for _ in range(12)]
+    with caplog.at_level(logging.WARNING):
+        for size in (1, 5):
+            models = TransformerVerifier(plain), GraphVerifier(plain, captured_at=1)
+            one, other = (Decoder(m, CopyDrafter(), limit=LengthLimit(1, 4)) for m in models)
+            expected = one.decode(sources, batch_size=size)
+            found = other.decode(sources, batch_size=size)
+            assert [h[0].tokens for h in found] == [h[0].tokens for h in expected]
+    assert not caplog.records, "every pass was captured"

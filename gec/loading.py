@@ -59,8 +59,9 @@ def load(
         ConfigError: an unknown strategy, precision or device, or numbers out of range.
     """
     from gec.models import bundle
+    from gec.models.inference import prepare, reuse_memory
     from gec.models.prefixes import verifier
-    from gec.models.quantization import count_parameters, reuse_memory
+    from gec.models.quantization import count_parameters
 
     chosen = device_of(device)
     folder = bundle.find(name_or_path)
@@ -68,8 +69,9 @@ def load(
     if chosen.type == "cpu":
         reuse_memory()
     loaded = bundle.load(name_or_path, device=chosen, dtype=_DTYPES[precision])
+    parameters = count_parameters(loaded.network)
     return Corrector(
-        verifier(loaded.network),
+        verifier(prepare(loaded.network)),
         loaded.subwords,
         strategy=strategy,
         settings=loaded.settings,
@@ -85,7 +87,7 @@ def load(
         calibration=loaded.calibration,
         about={
             "bundle": loaded.name,
-            "parameters": count_parameters(loaded.network),
+            "parameters": parameters,
             "device": str(chosen),
             "precision": precision,
         },
@@ -138,7 +140,8 @@ def load_generation_parts(
     """
     from gec.models import generation
     from gec.models.bundle import find, precision_for
-    from gec.models.quantization import count_parameters, reuse_memory
+    from gec.models.inference import prepare, reuse_memory
+    from gec.models.quantization import count_parameters
 
     chosen = device_of(device)
     precision = _precision(precision or precision_for(find(name_or_path), chosen), chosen)
@@ -152,6 +155,8 @@ def load_generation_parts(
         "device": str(chosen),
         "precision": precision,
     }
+    for network in filter(None, (bundle.network, bundle.nat, *bundle.smaller.values())):
+        prepare(network)
     return bundle.parts(), bundle.vocabulary, about
 
 

@@ -5,11 +5,12 @@
    number of threads changes, so decoding a block gives the same bits as decoding token by token.
 
    VPDPBUSD multiplies unsigned bytes with signed ones: weights are stored + 128, and 128 times the
-   sum of a row's values is taken off again. Weights are packed in panels of 64 channels,
-   [channels / 64][inputs / 4][64][4], so that one load holds 16 channels of four inputs.
+   sum of a row's values is taken off again. Weights are packed in panels of 64 channels, of int8
+   [channels / 64][inputs / 4][64][4], so that one load holds 16 channels of four inputs, and of
+   floats [channels / 64][inputs][64].
 
    OpenMP's functions are left unresolved: they are those that torch has brought into the process,
-   and there is one pool of threads. -ffp-contract=off keeps `linear` equal to the same steps in
+   and there is one pool of threads. -ffp-contract=off keeps `linear_int8` equal to the same steps in
    torch, bit for bit. */
 
 #define PY_SSIZE_T_CLEAN
@@ -38,7 +39,7 @@ INLINE __mmask16 lanes(int64_t place, int64_t length)
     return left >= LANES ? (__mmask16)0xffff : (__mmask16)((1u << left) - 1);
 }
 
-/* ---- linear layers */
+/* ---- int8 linear layers */
 
 typedef struct {
     int64_t rows, inputs, channels, groups; /* groups of four inputs, the last one padded */
@@ -176,6 +177,85 @@ static void pack_panels(const int8_t *weight, uint8_t *panels, int64_t channels,
                 to[i] = (uint8_t)(128 + (known ? weight[channel * inputs + input] : 0));
             }
     }
+}
+
+/* ---- float linear layers */
+
+typedef struct {
+    int64_t rows, inputs, channels;
+    const float *x, *panels, *bias;
+    float *y;
+    int relu;
+} FloatLinear;
+
+INLINE void float_store(const FloatLinear *p, int64_t row, int64_t channel, __m512 sum)
+{
+    if (channel >= p->channels)
+        return;
+    const __mmask16 mask = lanes(channel, p->channels);
+    if (p->bias)
+        sum = _mm512_add_ps(sum, _mm512_maskz_loadu_ps(mask, p->bias + channel));
+    if (p->relu)
+        sum = _mm512_max_ps(sum, _mm512_setzero_ps());
+    _mm512_mask_storeu_ps(p->y + row * p->channels + channel, mask, sum);
+}
+
+/* As `tile`; a sum is taken input by input, however many rows there are. */
+INLINE void float_tile(const FloatLinear *p, int64_t panel, int64_t row, const int count)
+{
+    const int64_t stride = p->inputs;
+    const float *x = p->x + row * stride;
+    const float *weights = p->panels + panel * p->inputs * PANEL;
+    const float *end = weights + p->inputs * PANEL;
+
+#define FLOAT_BEGIN(r) __m512 a##r = _mm512_setzero_ps(), b##r = a##r, c##r = a##r, d##r = a##r;
+    EACH_ROW(FLOAT_BEGIN)
+    for (; weights < end; weights += PANEL, x++) {
+        const __m512 a = _mm512_loadu_ps(weights), b = _mm512_loadu_ps(weights + 16);
+        const __m512 c = _mm512_loadu_ps(weights + 32), d = _mm512_loadu_ps(weights + 48);
+#define FLOAT_ADD(r)                                        \
+    if (r < count) {                                        \
+        const __m512 value = _mm512_set1_ps(x[r * stride]); \
+        a##r = _mm512_fmadd_ps(a, value, a##r);             \
+        b##r = _mm512_fmadd_ps(b, value, b##r);             \
+        c##r = _mm512_fmadd_ps(c, value, c##r);             \
+        d##r = _mm512_fmadd_ps(d, value, d##r);             \
+    }
+        EACH_ROW(FLOAT_ADD)
+    }
+    const int64_t channel = panel * PANEL;
+#define FLOAT_STORE(r)                               \
+    if (r < count) {                                 \
+        float_store(p, row + r, channel, a##r);      \
+        float_store(p, row + r, channel + 16, b##r); \
+        float_store(p, row + r, channel + 32, c##r); \
+        float_store(p, row + r, channel + 48, d##r); \
+    }
+    EACH_ROW(FLOAT_STORE)
+}
+
+AVX512 static void float_panel_product(const FloatLinear *p, int64_t panel)
+{
+    int64_t row = 0;
+    for (; row + TILE <= p->rows; row += TILE)
+        float_tile(p, panel, row, TILE);
+    switch (p->rows - row) {
+    case 5: float_tile(p, panel, row, 5); break;
+    case 4: float_tile(p, panel, row, 4); break;
+    case 3: float_tile(p, panel, row, 3); break;
+    case 2: float_tile(p, panel, row, 2); break;
+    case 1: float_tile(p, panel, row, 1); break;
+    }
+}
+
+static void float_multiply(const FloatLinear *p, int threads)
+{
+    const int64_t panels = (p->channels + PANEL - 1) / PANEL;
+    if (p->rows * p->inputs * p->channels < PARALLEL)
+        threads = 1;
+#pragma omp parallel for num_threads(threads) if (threads > 1) schedule(static)
+    for (int64_t panel = 0; panel < panels; panel++)
+        float_panel_product(p, panel);
 }
 
 /* ---- layer norm */
@@ -419,7 +499,7 @@ static PyObject *pack(PyObject *self, PyObject *const *args, Py_ssize_t given)
     Py_RETURN_NONE;
 }
 
-static PyObject *linear(PyObject *self, PyObject *const *args, Py_ssize_t given)
+static PyObject *linear_int8(PyObject *self, PyObject *const *args, Py_ssize_t given)
 {
     int64_t n[10];
     (void)self;
@@ -448,6 +528,28 @@ static PyObject *linear(PyObject *self, PyObject *const *args, Py_ssize_t given)
     multiply(&p, (int)n[9]);
     Py_END_ALLOW_THREADS
     free(scratch);
+    Py_RETURN_NONE;
+}
+
+static PyObject *linear_float(PyObject *self, PyObject *const *args, Py_ssize_t given)
+{
+    int64_t n[9];
+    (void)self;
+    if (!numbers(args, given, 9, n))
+        return NULL;
+    const FloatLinear p = {
+        .x = ADDRESS(const float, n[0]),
+        .rows = n[1],
+        .inputs = n[2],
+        .panels = ADDRESS(const float, n[3]),
+        .channels = n[4],
+        .bias = ADDRESS(const float, n[5]),
+        .relu = n[6] != 0,
+        .y = ADDRESS(float, n[7]),
+    };
+    Py_BEGIN_ALLOW_THREADS
+    float_multiply(&p, (int)n[8]);
+    Py_END_ALLOW_THREADS
     Py_RETURN_NONE;
 }
 
@@ -511,7 +613,8 @@ static PyMethodDef methods[] = {
     {"supported", supported, METH_NOARGS, "Whether this processor has what the others need."},
 #ifdef NATIVE
     METHOD(pack, "weight, panels, channels, inputs"),
-    METHOD(linear, "x, rows, inputs, panels, channels, scale, bias or 0, relu, y, threads"),
+    METHOD(linear_int8, "x, rows, inputs, panels, channels, scale, bias or 0, relu, y, threads"),
+    METHOD(linear_float, "x, rows, inputs, panels, channels, bias or 0, relu, y, threads"),
     METHOD(layer_norm, "x, rows, width, weight, bias, y, threads, epsilon"),
     METHOD(attention, "batch, queries, keys, heads, width, q, its row and place strides, k, the same, v, "
                       "the same, mask or 0, its row and query strides, causal, y, threads, scale"),

@@ -17,10 +17,12 @@ from functools import cache
 from types import ModuleType
 
 import torch
+import torch.nn.functional as F
 from torch import Tensor, nn
 
 WIDEST = 1 << 16
-"""Most inputs of a linear layer: its sums stay within 32 bits."""
+"""Most inputs of an int8 layer: its sums stay within 32 bits."""
+_PANEL = 64  # channels that are multiplied together
 
 
 @cache
@@ -62,7 +64,7 @@ class PackedWeights:
         self._panels = torch.empty(panels, groups, 64, 4, dtype=torch.uint8)
         weight = weight.contiguous()
         _loaded().pack(weight.data_ptr(), self._panels.data_ptr(), self.channels, self.inputs)
-        self._linear = _loaded().linear
+        self._linear = _loaded().linear_int8
 
     def unpack(self) -> Tensor:
         """Return the weights [channels, inputs]."""
@@ -77,7 +79,7 @@ class PackedWeights:
         """
         count, inputs = x.shape
         if inputs != self.inputs:  # torch would refuse, the extension would read on
-            raise ValueError(f"{inputs} values a row for a layer that takes {self.inputs}")
+            raise ValueError(f"{inputs} values a row, the layer takes {self.inputs}")
         x = _as_float(x).contiguous()
         y = torch.empty(count, self.channels)
         self._linear(
@@ -89,6 +91,56 @@ class PackedWeights:
             scale.data_ptr(),
             0 if bias is None else bias.data_ptr(),
             relu,
+            y.data_ptr(),
+            torch.get_num_threads(),
+        )
+        return y
+
+
+class Linear(nn.Module):
+    """y = x W^T + b in float32; its weights are kept in the order in which they are multiplied.
+
+    Attributes:
+        relu: also make negative results 0.
+    """
+
+    bias: Tensor | None  # [out]
+
+    def __init__(self, weight: Tensor, bias: Tensor | None) -> None:
+        """Take weights [out, in]."""
+        super().__init__()
+        self.out_features, self.in_features = weight.shape
+        self.relu = False
+        padded = F.pad(_as_float(weight), (0, 0, 0, -self.out_features % _PANEL))
+        self._panels = padded.view(-1, _PANEL, self.in_features).transpose(1, 2).contiguous()
+        self.register_buffer("bias", None if bias is None else _as_float(bias).contiguous())
+        self._linear = _loaded().linear_float
+
+    @classmethod
+    def of(cls, linear: nn.Linear) -> Linear:
+        """Take over another layer's weights."""
+        bias = None if linear.bias is None else linear.bias.detach()
+        return cls(linear.weight.detach(), bias)
+
+    @property
+    def weight(self) -> Tensor:
+        """The weights [out, in]."""
+        return self._panels.transpose(1, 2).flatten(0, 1)[: self.out_features]
+
+    def forward(self, x: Tensor) -> Tensor:
+        """Map [..., in] to [..., out]."""
+        if x.shape[-1] != self.in_features:  # torch would refuse, the extension would read on
+            raise ValueError(f"{x.shape[-1]} values a row, the layer takes {self.in_features}")
+        x = _as_float(x).contiguous()
+        y = torch.empty(*x.shape[:-1], self.out_features)
+        self._linear(
+            x.data_ptr(),
+            x.numel() // self.in_features,
+            self.in_features,
+            self._panels.data_ptr(),
+            self.out_features,
+            0 if self.bias is None else self.bias.data_ptr(),
+            self.relu,
             y.data_ptr(),
             torch.get_num_threads(),
         )

@@ -12,10 +12,7 @@ are the same to rounding.
 
 from __future__ import annotations
 
-import ctypes
-import sys
 from collections.abc import Callable, Mapping
-from functools import cache
 from typing import cast
 
 import torch
@@ -24,7 +21,8 @@ from torch import Tensor, nn
 
 from gec.errors import ModelError
 from gec.models import native
-from gec.models.transformer import CrossAttention, FeedForward, SelfAttention, Transformer
+from gec.models.inference import replace_linears, use_native
+from gec.models.transformer import Transformer
 
 LEVELS = 127
 """Largest magnitude of an int8 value; symmetric, so -128 is not used."""
@@ -184,35 +182,12 @@ def adopt(network: Transformer, state: Mapping[str, Tensor]) -> None:
 
 def _replace(network: Transformer, by: Callable[[str, nn.Linear], Int8Linear]) -> set[str]:
     """Replace the linear layers and a tied embedding; return the layers' names."""
-    linears = [item for item in network.named_modules() if isinstance(item[1], nn.Linear)]
-    for name, linear in linears:
-        parent, _, last = name.rpartition(".")
-        setattr(network.get_submodule(parent), last, by(name, linear))
+    replaced = replace_linears(network, by)
     if network.config.tie_embeddings:
         network.embedding = Int8Embedding(cast(Int8Linear, network.output))  # type: ignore[assignment]
-    for module in network.modules():
-        if isinstance(module, FeedForward) and module.gate is None and module.activation is F.relu:
-            cast(Int8Linear, module.up).relu, module.activation = True, _unchanged
     if native.available():
-        _use_native(network)
-    return {name for name, _ in linears}
-
-
-def _unchanged(x: Tensor) -> Tensor:
-    return x
-
-
-def _use_native(network: Transformer) -> None:
-    """Let norms and attention, where they are of the kind it knows, compute natively."""
-    for name, module in list(network.named_modules()):
-        if type(module) is nn.LayerNorm and module.bias is not None:
-            parent, _, last = name.rpartition(".")
-            setattr(network.get_submodule(parent), last, native.LayerNorm.of(module))
-        elif (
-            isinstance(module, SelfAttention | CrossAttention)
-            and network.config.positions != "relative"  # whose masks are biases
-        ):
-            module.attention = native.attention
+        use_native(network)
+    return replaced
 
 
 def count_parameters(network: Transformer) -> int:
@@ -221,16 +196,3 @@ def count_parameters(network: Transformer) -> int:
     biases = [m.bias.numel() for m in quantized if m.bias is not None]
     weights = [m.in_features * m.out_features for m in quantized]
     return sum([*biases, *weights, *(p.numel() for p in network.parameters())])
-
-
-@cache
-def reuse_memory() -> None:
-    """Keep freed blocks of the C library's heap instead of returning them to the system.
-
-    glibc gives every block above 128 KiB back when it is freed. Activations of a batch are larger,
-    so each operation would fault in its pages anew, which costs more than the operation itself.
-    """
-    trim_threshold, mmap_threshold, gibibyte = -1, -3, 1 << 30  # <malloc.h>
-    if sys.platform == "linux" and hasattr(library := ctypes.CDLL(None), "mallopt"):
-        library.mallopt(trim_threshold, gibibyte)
-        library.mallopt(mmap_threshold, gibibyte)

@@ -22,8 +22,9 @@ from gec.decoding.drafters.copy import CopyDrafter
 from gec.decoding.drafters.reentry import ReentryDrafter
 from gec.decoding.model import Model
 from gec.errors import ConfigError
+from gec.models.inference import prepare, reuse_memory
 from gec.models.prefixes import verifier
-from gec.models.quantization import quantize, reuse_memory
+from gec.models.quantization import quantize
 from gec.models.transformer import Transformer
 from gec.text.subwords import Subwords
 
@@ -81,7 +82,7 @@ def model_of(network: Transformer, precision: str, device: torch.device) -> Mode
         reuse_memory()  # as gec.load does; it serves every engine of this process
     if precision == "int8":
         return verifier(quantize(own.float().to(device)))
-    return verifier(own.to(device, DTYPES[precision]))
+    return verifier(prepare(own.to(device, DTYPES[precision])))
 
 
 def beam_size(strategy: str) -> int | None:

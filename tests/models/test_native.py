@@ -5,7 +5,9 @@ from __future__ import annotations
 import os
 import shutil
 import sys
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 import torch
@@ -13,6 +15,7 @@ from fake_models import tiny_network
 from torch import Tensor, nn
 
 from gec.models import native, transformer
+from gec.models.inference import prepare
 from gec.models.quantization import Int8Linear, quantize
 from gec.models.transformer import Transformer
 from gec.models.verifier import TransformerVerifier
@@ -63,8 +66,28 @@ def test_a_layer_equals_the_plain_one_to_the_bit(
 
 
 @needs_extension
-def test_columns_of_a_larger_matrix_are_copied_first() -> None:
-    layer = Int8Linear.of(nn.Linear(8, 5))
+@pytest.mark.parametrize("relu", [False, True])
+@pytest.mark.parametrize("bias", [False, True])
+@pytest.mark.parametrize(
+    ("rows", "inputs", "channels"),
+    [(1, 1, 1), (1, 64, 64), (5, 33, 17), (6, 256, 70), (13, 100, 200), (31, 512, 129)],
+)
+def test_a_float_layer(rows: int, inputs: int, channels: int, bias: bool, relu: bool) -> None:
+    linear = nn.Linear(inputs, channels, bias=bias)
+    layer = native.Linear.of(linear)
+    layer.relu = relu
+    with torch.no_grad():
+        x = torch.randn(rows, inputs)
+        want = linear(x).relu() if relu else linear(x)
+        torch.testing.assert_close(layer(x), want, rtol=1e-4, atol=1e-5)
+        assert torch.equal(layer(x), torch.cat([layer(row[None]) for row in x]))
+    assert torch.equal(layer.weight, linear.weight)
+
+
+@needs_extension
+@pytest.mark.parametrize("kind", [Int8Linear, native.Linear])
+def test_columns_of_a_larger_matrix_are_copied_first(kind: Any) -> None:
+    layer = kind.of(nn.Linear(8, 5))
     whole = torch.randn(7, 20)
     assert torch.equal(layer(whole[:, 3:11]), layer(whole[:, 3:11].clone()))
     assert layer(whole[:0, :8]).shape == (0, 5)
@@ -72,11 +95,11 @@ def test_columns_of_a_larger_matrix_are_copied_first() -> None:
 
 @needs_extension
 def test_what_it_would_misread_is_refused() -> None:
-    layer = Int8Linear.of(nn.Linear(8, 5))
-    with pytest.raises(ValueError, match="16 values a row for a layer that takes 8"):
-        layer(torch.randn(2, 16))
-    with pytest.raises(ValueError, match="for inference"):
-        layer(torch.randn(2, 8, requires_grad=True))
+    for layer in (Int8Linear.of(nn.Linear(8, 5)), native.Linear.of(nn.Linear(8, 5))):
+        with pytest.raises(ValueError, match="16 values a row, the layer takes 8"):
+            layer(torch.randn(2, 16))
+        with pytest.raises(ValueError, match="for inference"):
+            layer(torch.randn(2, 8, requires_grad=True))
     with pytest.raises(ValueError, match="values a row for a norm of 8"):
         native.LayerNorm(8)(torch.randn(2, 4))
     with pytest.raises(ValueError, match="int8 weights"):
@@ -159,13 +182,14 @@ def logits_token_by_token(
 @needs_extension
 @pytest.mark.parametrize("threads", [1, 2])
 @pytest.mark.parametrize("settings", [{}, {"norm": "post", "activation": "gelu", "width": 36}])
+@pytest.mark.parametrize("ready", [quantize, prepare])
 @torch.inference_mode()
 def test_the_bits_of_a_token_do_not_depend_on_its_block(
-    settings: dict[str, object], threads: int
+    settings: dict[str, object], threads: int, ready: Callable[[Transformer], Transformer]
 ) -> None:
     """One by one, in blocks, in padded and in packed batches: the same logits, not just nearly."""
     network: Transformer = tiny_network(7, decoder_layers=2, **settings).float()
-    model = TransformerVerifier(quantize(network))
+    model = TransformerVerifier(ready(network))
     sources = [[3, 4, 5, 6, 7, 8, 9], [10, 11], [4] * 20]
     outputs = [[1, 5, 9, 4, 20], [1, 6], [1] + [7] * 17]
     before = torch.get_num_threads()
@@ -187,3 +211,26 @@ def test_the_bits_of_a_token_do_not_depend_on_its_block(
     assert torch.equal(packed, torch.cat(want))
     assert torch.equal(first[:, 0], torch.stack([w[0] for w in want]))
     assert torch.equal(second, torch.cat([w[1:] for w in want]))
+
+
+@needs_extension
+@pytest.mark.parametrize(
+    "settings", [{}, {"norm": "post", "activation": "gelu"}, {"positions": "relative"}]
+)
+@torch.inference_mode()
+def test_a_prepared_network_computes_what_it_did(settings: dict[str, object]) -> None:
+    network: Transformer = tiny_network(7, decoder_layers=2, **settings).float()
+    model = TransformerVerifier(network)
+    sources, outputs = [[3, 4, 5, 6], [10, 11]], [[1, 5, 9, 4], [1, 6, 6, 7]]
+    want = model.verify(model.start(sources), outputs, [0, 0])
+    assert prepare(network) is network
+    assert not any(isinstance(module, nn.Linear) for module in network.modules())
+    found = model.verify(model.start(sources), outputs, [0, 0])
+    torch.testing.assert_close(found, want, rtol=1e-4, atol=1e-4)
+
+
+@torch.inference_mode()
+def test_what_cannot_be_prepared_stays(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert any(isinstance(m, nn.Linear) for m in prepare(tiny_network(7).bfloat16()).modules())
+    monkeypatch.setattr(native, "available", lambda: False)
+    assert any(isinstance(m, nn.Linear) for m in prepare(tiny_network(7).float()).modules())

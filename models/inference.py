@@ -1,0 +1,77 @@
+"""Networks made ready for inference on a CPU: their layers replaced, their weights stay the same.
+
+With :mod:`gec.models.native` a layer, a norm or an attention is one call, and a token's result has
+the same bits in any block: what is drafted and verified is what decoding token by token gives, by
+construction and not only but for ties.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import sys
+from collections.abc import Callable
+from functools import cache
+from typing import Any
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor, nn
+
+from gec.models import native
+from gec.models.transformer import CrossAttention, FeedForward, SelfAttention, Transformer
+
+
+def prepare(network: Transformer) -> Transformer:
+    """Let a float32 network on a CPU compute natively where that can be, in place; return it.
+
+    It is for inference only then, and its linear layers no longer have their parameters. Networks
+    on other devices, of other precisions, or on machines without the extension stay as they are.
+    """
+    usable = network.device.type == "cpu" and network.embedding.weight.dtype == torch.float32
+    if usable and native.available():
+        replace_linears(network, lambda _name, linear: native.Linear.of(linear))
+        use_native(network)
+    return network
+
+
+@cache
+def reuse_memory() -> None:
+    """Keep freed blocks of the C library's heap instead of returning them to the system.
+
+    glibc gives every block above 128 KiB back when it is freed. Activations of a batch are larger,
+    so each operation would fault in its pages anew, which costs more than the operation itself.
+    """
+    trim_threshold, mmap_threshold, gibibyte = -1, -3, 1 << 30  # <malloc.h>
+    if sys.platform == "linux" and hasattr(library := ctypes.CDLL(None), "mallopt"):
+        library.mallopt(trim_threshold, gibibyte)
+        library.mallopt(mmap_threshold, gibibyte)
+
+
+def replace_linears(network: Transformer, by: Callable[[str, nn.Linear], nn.Module]) -> set[str]:
+    """Replace the linear layers by others, with an attribute ``relu``; return their names."""
+    linears = [item for item in network.named_modules() if isinstance(item[1], nn.Linear)]
+    for name, linear in linears:
+        parent, _, last = name.rpartition(".")
+        setattr(network.get_submodule(parent), last, by(name, linear))
+    for module in network.modules():
+        if isinstance(module, FeedForward) and module.gate is None and module.activation is F.relu:
+            up: Any = module.up
+            up.relu, module.activation = True, _unchanged
+    return {name for name, _ in linears}
+
+
+def use_native(network: Transformer) -> None:
+    """Let norms and attention, where they are of the kind it knows, compute natively."""
+    for name, module in list(network.named_modules()):
+        if type(module) is nn.LayerNorm and module.bias is not None:
+            parent, _, last = name.rpartition(".")
+            setattr(network.get_submodule(parent), last, native.LayerNorm.of(module))
+        elif (
+            isinstance(module, SelfAttention | CrossAttention)
+            and network.config.positions != "relative"  # whose masks are biases
+        ):
+            module.attention = native.attention
+
+
+def _unchanged(x: Tensor) -> Tensor:
+    return x

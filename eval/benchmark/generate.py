@@ -238,7 +238,7 @@ def _score(
     if task == "simplification":
         from gec.eval.sari import sari
 
-        row.sari = 100 * sari(sources, texts, references).value
+        row.sari = sari(sources, texts, references).value
     else:
         from gec.eval.summarization import rouge
 

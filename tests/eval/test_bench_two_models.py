@@ -82,6 +82,23 @@ def test_scores_of_the_task(task: str, there: set[str], absent: set[str]) -> Non
         assert all(getattr(row, name) is None for name in absent)
 
 
+def test_all_scores_are_percentages() -> None:
+    """The outputs are their own references: the scores are the scorers' best."""
+    made = bundle()
+    sources = [made.vocabulary.encode(text) for text in TEXTS]
+    found = make_decoder(made.parts(), "greedy").decode(sources)
+    texts = [made.vocabulary.decode(h.tokens) for [h] in found]
+    for task, names in (
+        ("summarization", ("rouge1", "rougel")),
+        ("simplification", ("sari",)),
+    ):
+        [row] = measure(
+            made.parts(), made.vocabulary.decode, sources, [texts], ["greedy"],
+            batch_sizes=(2,), rounds=0, task=task,
+        )  # fmt: skip
+        assert [getattr(row, name) for name in names] == pytest.approx([100.0] * len(names))
+
+
 def test_strategies_of_a_bundle_with_smaller_models() -> None:
     names = default_strategies(bundle().parts())
     for kind in ("speculative", "hierarchical:", "bild:rollback=inf", "bild:fallback=0", "early"):

@@ -17,6 +17,7 @@ import torch
 from gec.decoding.strategies import make_decoder
 from gec.errors import ConfigError, DataError, InputError
 from gec.models import generation
+from gec.models.inference import prepare
 from gec.models.training.parallel import packed_pairs
 
 _CHUNK = 2048  # sources sorted by length together, written together
@@ -33,6 +34,7 @@ def distill(
 ) -> int:
     """Write ``source TAB output`` for every source, in order; return how many were left to do.
 
+    On a CPU the bundle's network is for inference only from then on (:mod:`gec.models.inference`).
     A source of no tokens, or of more than the bundle was trained on, has the empty output.
 
     Raises:
@@ -42,6 +44,7 @@ def distill(
     if out.exists() and not resume:
         raise ConfigError(f"{out} exists: go on with --resume or choose another file")
     done = _done(out, sources)
+    prepare(bundle.network)
     if beam_size == 1:
         decoder = make_decoder(bundle.parts(), "greedy")
     else:

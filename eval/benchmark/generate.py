@@ -60,6 +60,7 @@ class Row:
         rouge1, rouge2, rougel, sari: from 0 to 100; of summaries, of simplifications.
         repeated: share of the tokens that are the same as the one before them.
         as_greedy: share of the outputs that are greedy decoding's, token for token.
+        as_beam: of speculative beam search, share of the outputs that are plain beam search's.
         truncated: outputs that reached the length limit.
         seconds: decoding time, None when not taken; ``sentence_seconds`` of each at batch size 1.
         speedup, speedup_greedy: over beam search with 5 and over greedy decoding.
@@ -76,6 +77,7 @@ class Row:
     repeated: float
     as_greedy: float | None
     truncated: int
+    as_beam: float | None = None
     accepted: float = 0.0
     drafter_passes: str | None = None
     fallback: float | None = None
@@ -100,7 +102,7 @@ def default_strategies(parts: Parts, task: str = "translation") -> list[str]:
     """Return the papers' rows that a bundle has the parts for."""
     names = [BASE, GREEDY]
     if task == "simplification":  # whose outputs are copies for the most part
-        names += ["iad", "iad-paper"]
+        names += ["iad", "iad-paper", "speculative-beam"]
     if parts.blocks is not None:
         most = parts.blocks.block
         names += ["nat", *(f"gad:k={k}" for k in (5, 10, 15, 20, 25, 30) if k <= most)]
@@ -111,6 +113,7 @@ def default_strategies(parts: Parts, task: str = "translation") -> list[str]:
         names += ["speculative", *(f"speculative:gamma={gamma}" for gamma in (1, 2, 3, 5, 7))]
         names += [f"bild:fallback={f},rollback={r}" for f in (0.4, 0.6, 0.8) for r in (1, 2, 4)]
         names += ["bild:fallback=0", "bild:rollback=inf"]  # ablations: Kim et al. 2023, Figure 5
+        names += ["speculative-beam:draft=small"]
     if len(parts.smaller) > 1:
         names += [f"hierarchical:gamma={gamma}" for gamma in (2, 3, 5)]
     if parts.early is not None:
@@ -172,7 +175,7 @@ def measure(
             _reset_peak()
             profiles[name] = profile(decoder, [sources[i] for i in batches[len(batches) // 2]])
             peaks[name] = _peak()
-        greedy = found.get(GREEDY)
+        greedy, beam = found.get(GREEDY), found.get(BASE)
         for name in decoders:
             hypotheses = [found[name][i] for i in range(len(sources))]
             row = _row(name, size, hypotheses, decode_text, references)
@@ -184,8 +187,9 @@ def measure(
                 row, task, [decode_text(s) for s in sources], hypotheses, decode_text, references
             )
             if greedy is not None:
-                same = [greedy[i].tokens == h.tokens for i, h in enumerate(hypotheses)]
-                row.as_greedy = sum(same) / len(same)
+                row.as_greedy = _likeness(greedy, hypotheses)
+            if beam is not None and _promises(name) == BASE:
+                row.as_beam = _likeness(beam, hypotheses)
             if rounds:
                 row.seconds = sum(times[name].values())
                 row.memory, row.profile = peaks[name], profiles[name]
@@ -195,6 +199,25 @@ def measure(
             rows.append(row)
         _compare(rows[-len(decoders) :])
     return rows
+
+
+def _likeness(those: Mapping[int, Hypothesis], hypotheses: Sequence[Hypothesis]) -> float:
+    """Return the share of the outputs that are those of the same numbers, token for token."""
+    same = [those[number].tokens == h.tokens for number, h in enumerate(hypotheses)]
+    return sum(same) / len(same)
+
+
+def _promises(specification: str) -> str | None:
+    """Return whose outputs a strategy promises: greedy decoding's, beam search's or nobody's."""
+    name, values = parse(specification)
+    loose = {"accept_top", "accept_distance", "rollback"} & set(values)
+    if name in EXACT or (
+        name in ("iad", "iad-paper", "blockwise", "speculative", "hierarchical", "early-exit")
+        and not (loose or values.get("temperature") or values.get("tolerance"))
+    ):
+        return GREEDY
+    beam = values.get("beam_size", 5), values.get("length_penalty", 1.0)
+    return BASE if name == "speculative-beam" and beam == (5, 1.0) else None
 
 
 def _row(
@@ -338,6 +361,7 @@ _COLUMNS = (
     ("BLEU", "bleu", "{:.2f}"),
     ("chrF", "chrf", "{:.2f}"),
     ("as greedy", "as_greedy", "{:.1%}"),
+    ("as beam", "as_beam", "{:.1%}"),
     ("repeated", "repeated", "{:.2%}"),
     ("truncated", "truncated", "{}"),
     ("seconds", "seconds", "{:.1f}"),
@@ -415,19 +439,13 @@ def speedups(rows: Sequence[Row]) -> Mapping[str, list[float]]:
 
 
 def check_exact(rows: Sequence[Row]) -> list[str]:
-    """Return a line for each strategy that promises greedy decoding's output and has another."""
+    """Return a line for each strategy whose outputs are not those that it promises."""
     wrong = []
     for row in rows:
-        name, values = parse(row.strategy)
-        loose = {"accept_top", "accept_distance", "rollback"} & set(values)
-        drawn = values.get("temperature") or 0
-        exact = name in EXACT or (
-            name in ("blockwise", "speculative", "hierarchical", "early-exit")
-            and not loose
-            and not drawn
-        )
-        if exact and row.as_greedy is not None and row.as_greedy < 1:
-            wrong.append(f"{row.strategy}, batch {row.batch_size}: {row.as_greedy:.2%} as greedy")
+        same = {GREEDY: row.as_greedy, BASE: row.as_beam}.get(_promises(row.strategy) or "")
+        if same is not None and same < 1:
+            as_what = "beam search" if row.as_beam is not None else "greedy"
+            wrong.append(f"{row.strategy}, batch {row.batch_size}: {same:.2%} as {as_what}")
     return wrong
 
 

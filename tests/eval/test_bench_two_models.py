@@ -120,11 +120,40 @@ def test_strategies_of_a_bundle_with_smaller_models() -> None:
         ("early-exit", True),
         ("early-exit:rollback=2", False),
         ("bild", False),
+        ("iad", True),
+        ("iad-paper", True),
+        ("iad:tolerance=0.5", False),
+        ("gad:k=3", True),
+        ("gad++", False),
+        ("speculative-beam", False),  # which promises beam search's
     ],
 )
 def test_what_is_promised(strategy: str, promises: bool) -> None:
     broken = Row(strategy, 1, 1, 1, None, None, 0.0, 0.5, 0)
     assert bool(check_exact([broken])) == promises
+
+
+@pytest.mark.parametrize(
+    ("strategy", "promises"),
+    [
+        ("speculative-beam", True),
+        ("speculative-beam:draft=small", True),
+        ("speculative-beam:beam-size=1,length-penalty=5", False),
+        ("speculative-beam:length-penalty=0.5", False),
+        ("greedy", False),
+    ],
+)
+def test_who_is_compared_with_beam_search(strategy: str, promises: bool) -> None:
+    made = bundle()
+    sources = [made.vocabulary.encode(text) for text in TEXTS]
+    beam, row = measure(
+        made.parts(), made.vocabulary.decode, sources, [], ["beam:beam-size=5", strategy],
+        batch_sizes=(2,), rounds=0,
+    )  # fmt: skip
+    assert beam.as_beam is None
+    assert row.as_beam == (1.0 if promises else None)
+    row.as_beam, row.as_greedy = 0.5, None
+    assert bool(check_exact([row])) == promises
 
 
 def test_work() -> None:

@@ -303,6 +303,7 @@ class Run:
             "network": self.config.to_dict(),
             "longest": recipe.data.longest,
             "split": recipe.split,
+            **({"limit": recipe.limit} if recipe.limit else {}),
             **({} if recipe.early_exit is None else {"early_exit": recipe.early_exit}),
         }
 

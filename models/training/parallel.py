@@ -19,6 +19,7 @@ import torch
 from torch import Tensor
 from torch.utils.data import IterableDataset, get_worker_info
 
+from gec.decoding.decoder import LengthLimit
 from gec.errors import ConfigError, DataError
 from gec.models.bundle import find, read_config
 from gec.models.training.data import open_text
@@ -136,6 +137,8 @@ class GenerationRecipe:
     Attributes:
         start: a corrector's bundle whose vocabulary and weights the first model begins with; of
             its network only the dropout can be changed.
+        limit: of the outputs' length: ``ratio`` times the source's tokens and ``extra``
+            (:class:`gec.decoding.decoder.LengthLimit`), where the usual one does not fit.
         split: the bundle cuts lines into sentences.
         budget: training time of teacher, verifier, drafter and heads; a stage not named is left
             out, and without a teacher the verifier is trained on the data as they are.
@@ -159,6 +162,7 @@ class GenerationRecipe:
     drafter: DrafterRecipe = DrafterRecipe()
     heads: HeadsRecipe = HeadsRecipe()
     distill: DistillRecipe = DistillRecipe()
+    limit: dict[str, Any] = field(default_factory=dict)
     split: bool = True
     early_exit: int | None = None
     small: dict[str, Any] = field(default_factory=dict)
@@ -203,6 +207,10 @@ def load_generation_recipe(path: Path) -> GenerationRecipe:
         raise ConfigError(
             f"{path}: early_exit must be a decoder layer from 1 to {layers - 1}, not {exit_layer!r}"
         )
+    try:
+        LengthLimit(**recipe.limit)
+    except (TypeError, ConfigError) as error:
+        raise ConfigError(f"{path}: limit: {error}") from error
     for name, settings in recipe.small.items():
         if not isinstance(settings, dict):
             raise ConfigError(f"{path}: [small.{name}] must be a table of network settings")

@@ -8,6 +8,7 @@ import pytest
 import torch
 from tiny_generation import RECIPE, write_corpora
 
+from gec.decoding.decoder import LengthLimit
 from gec.decoding.strategies import make_decoder
 from gec.errors import ConfigError, ModelError
 from gec.models import bundle as correctors
@@ -49,13 +50,15 @@ def write(folder: Path, text: str) -> Path:
 
 def test_from_corpora_to_a_bundle(tmp_path: Path) -> None:
     write_corpora(tmp_path)
-    recipe = load_generation_recipe(write(tmp_path, TINY))
+    text = TINY.replace("early_exit = 1", "early_exit = 1\nlimit = { ratio = 0.5, extra = 7 }")
+    recipe = load_generation_recipe(write(tmp_path, text))
     run = Run(recipe, tmp_path / "run", tmp_path, workers=0)
     assert run.stages() == ["prepare", "verifier", "small", "align"]
     for stage in run.stages():
         run.run(stage)
     bundle = generation.load(str(tmp_path / "run" / "bundle"))
     assert bundle.config["early_exit"] == 1
+    assert bundle.limit == LengthLimit(0.5, 7)
     assert bundle.smaller["tiny"].config.width == 16
     calibration = packed_pairs(tmp_path / "run" / "calibration.tsv")
     assert len(calibration) == 30
@@ -88,6 +91,8 @@ def test_from_corpora_to_a_bundle(tmp_path: Path) -> None:
         ("[small.tiny]\n", "[small]\n", r"\[small.decoder_layers\] must be a table"),
         ("[small.tiny]\n", "[drafter.network]\n", "need each other"),
         ('small = "1s"', 'small = "soon"', "not a duration"),
+        ("early_exit = 1", "limit = { extra = 0 }", "limit: a length limit needs"),
+        ("early_exit = 1", "limit = { most = 9 }", "limit: .*most"),
     ],
 )
 def test_recipes_that_do_not_fit(tmp_path: Path, old: str, new: str, message: str) -> None:

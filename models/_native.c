@@ -196,7 +196,7 @@ INLINE void float_store(const FloatLinear *p, int64_t row, int64_t channel, __m5
     if (p->bias)
         sum = _mm512_add_ps(sum, _mm512_maskz_loadu_ps(mask, p->bias + channel));
     if (p->relu)
-        sum = _mm512_max_ps(sum, _mm512_setzero_ps());
+        sum = _mm512_max_ps(_mm512_setzero_ps(), sum); /* NaN stays NaN */
     _mm512_mask_storeu_ps(p->y + row * p->channels + channel, mask, sum);
 }
 

@@ -28,6 +28,7 @@ from gec.confidence import Calibration
 from gec.corrector import BALANCED, Setting
 from gec.errors import ConfigError, DataError, ModelError
 from gec.models.foreign import ForeignSubwords
+from gec.models.inference import check_weights
 from gec.models.quantization import adopt, compress, expand, quantize
 from gec.models.transformer import Transformer, TransformerConfig
 from gec.text.ngrams import NGrams
@@ -203,7 +204,12 @@ def _read_floats(network: Transformer, state: dict[str, Tensor], dtype: torch.dt
 
 
 def write_weights(network: Transformer, path: Path, dtype: torch.dtype) -> None:
-    """Write a network's weights; tied ones once, and with int8 those of linear layers only."""
+    """Write a network's weights; tied ones once, and with int8 those of linear layers only.
+
+    Raises:
+        ModelError: it was made ready for inference (:mod:`gec.models.inference`).
+    """
+    check_weights(network)
     if dtype == torch.int8:
         save_file(compress(network), path)
         return

@@ -42,8 +42,8 @@ from gec.models.foreign import ForeignSubwords, TextTokenizer
 from gec.models.heads import Heads, HeadsVerifier
 from gec.models.nat import NatConfig, NatTransformer, RememberingVerifier, TransformerBlocks
 from gec.models.prefixes import verifier
+from gec.models.quantization import count_parameters
 from gec.models.transformer import Transformer, TransformerConfig
-from gec.models.verifier import TransformerVerifier
 from gec.text.vocabulary import OwnVocabulary, TextCodec, load_vocabulary
 
 TASKS = ("translation", "summarization", "simplification")
@@ -103,7 +103,7 @@ class GenerationBundle:
             self.limit,
             longest,
             split,
-            smaller=tuple(TransformerVerifier(n) for n in largest_first(self.smaller.values())),
+            smaller=tuple(verifier(n) for n in largest_first(self.smaller.values())),
             early=EarlyExitVerifier(self.network, layers) if layers else None,
         )
 
@@ -128,7 +128,7 @@ def fingerprint(vocabulary: TextCodec) -> str:
 
 def largest_first(networks: Iterable[Transformer]) -> list[Transformer]:
     """Return networks by their number of weights."""
-    return sorted(networks, key=lambda n: -sum(p.numel() for p in n.parameters()))
+    return sorted(networks, key=count_parameters, reverse=True)
 
 
 def load(

@@ -2,10 +2,10 @@
 
 A pass over a few tokens of a sentence is a hundred small kernels, and launching them takes longer
 than running them. A CUDA graph launches all at once, but freezes addresses and shapes. So rows,
-source length, block and cache are rounded up to powers of two, and the passes of one such shape
-share static buffers, a :class:`_Workspace`; the last memory that was used lies in them, any other
-one aside. What differs from pass to pass (tokens, where each row's block starts, where its source
-ends) is copied into the buffers, one transfer to the device a pass.
+source length, block and cache are rounded up, and the passes of one such shape share static
+buffers, a :class:`_Workspace`; the last memory that was used lies in them, any other one aside.
+What differs from pass to pass is copied into the buffers: tokens and where each row's block starts,
+in one transfer.
 
 Nothing here needs a GPU but :class:`CudaGraphs`: :func:`uncaptured` runs the same code anywhere.
 """
@@ -18,7 +18,7 @@ from collections import OrderedDict
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from functools import partial
-from threading import RLock
+from threading import Lock, RLock
 from typing import Any, cast
 from weakref import ReferenceType, ref
 
@@ -31,11 +31,14 @@ from gec.models.transformer import DecoderLayer, Transformer
 Body = Callable[[], Tensor]
 """Work on static buffers only; doing it again changes nothing."""
 
-_CAPTURED_AT = 3  # uses of a shape: capturing takes as long as a few passes
+_CAPTURED_AT = 3  # uses of a shape: capturing takes longer than a pass, and waits for the device
 _SHORTEST_SOURCE, _SHORTEST_BLOCK, _SHORTEST_CACHE = 16, 8, 64
-_WORKSPACES = 64  # the least recently used goes
+_AHEAD = 32  # places that a new cache has beyond the source's length
+_STEP = 64  # above it sizes are its multiples
+_WORKSPACES, _BYTES = 64, 1 << 32  # beyond either the least recently used goes
 
 _log = logging.getLogger(__name__)
+_CAPTURING = Lock()  # PyTorch captures one graph at a time
 
 
 def wanted(device: torch.device) -> bool:
@@ -44,12 +47,15 @@ def wanted(device: torch.device) -> bool:
 
 
 def rounded(count: int, least: int = 1) -> int:
-    """Return the first power of two that is neither below ``count`` nor below ``least``.
+    """Return the first size that is neither below ``count`` nor below ``least``.
 
-    >>> [rounded(n, 8) for n in (1, 8, 9)]
-    [8, 8, 16]
+    Sizes are powers of two up to 64, then multiples of 64.
+
+    >>> [rounded(n, 8) for n in (1, 8, 9, 64, 65, 130)]
+    [8, 8, 16, 64, 128, 192]
     """
-    return max(least, 1 << (count - 1).bit_length())
+    size = 1 << (count - 1).bit_length() if count <= _STEP else -(-count // _STEP) * _STEP
+    return max(least, size)
 
 
 def uncaptured(body: Body) -> Body:
@@ -61,42 +67,64 @@ class CudaGraphs:
     """Captures bodies as CUDA graphs of one device that share one pool of memory.
 
     The first replay is compared with the body itself. Where capturing fails or the results differ
-    there is a warning, and the body goes on uncaptured.
+    there is one warning, and nothing is captured from then on.
     """
 
     def __init__(self, device: torch.device) -> None:
         self._device = device
+        self._stream: Any = None  # one: libraries keep a workspace for every stream
         self._pool: Any = None
+        self._broken = False
 
     def __call__(self, body: Body) -> Body:
-        with torch.cuda.device(self._device):
+        if self._broken:
+            return body
+        with _CAPTURING, torch.cuda.device(self._device):
             return self._captured(body)
 
     def _captured(self, body: Body) -> Body:
-        # on another stream, where libraries make their workspaces before the capture
-        stream: Any = torch.cuda.Stream()  # type: ignore[no-untyped-call]
-        stream.wait_stream(torch.cuda.current_stream())
-        with torch.cuda.stream(stream):
-            body()
-            expected = body()
-        torch.cuda.current_stream().wait_stream(stream)
-        self._pool = self._pool or torch.cuda.graph_pool_handle()
+        if self._stream is None:
+            self._stream = torch.cuda.Stream(self._device)  # type: ignore[no-untyped-call]
+        current = torch.cuda.current_stream()
+        self._stream.wait_stream(current)
         graph = torch.cuda.CUDAGraph()
         try:
-            with torch.cuda.graph(graph, pool=self._pool):
-                result = body()
-            graph.replay()
-            torch.testing.assert_close(result, expected)
+            with torch.cuda.stream(self._stream):  # it is left even where a capture fails
+                body()  # libraries make their workspaces before the capture
+                expected = body().clone()
+                result = self._capture(graph, body)
+                result.fill_(torch.nan)
+                graph.replay()
+                torch.testing.assert_close(result, expected, equal_nan=True)
         except (RuntimeError, AssertionError) as error:
+            self._broken = True
             reason = (str(error).splitlines() or [type(error).__name__])[0]
-            _log.warning("a pass is not captured as a CUDA graph: %s", reason)
+            _log.warning("passes are not captured as CUDA graphs: %s", reason)
             return body
+        finally:
+            current.wait_stream(self._stream)
 
         def replay() -> Tensor:
             graph.replay()
             return result
 
         return replay
+
+    def _capture(self, graph: torch.cuda.CUDAGraph, body: Body) -> Tensor:
+        options: Any = {
+            "pool": self._pool,
+            "stream": self._stream,  # the default one may be another device's
+            "capture_error_mode": "thread_local",
+        }
+        # what torch itself makes for a capture must be of use outside inference mode, too
+        with (
+            torch.inference_mode(False),
+            torch.cuda.graph(graph, **options),
+            torch.inference_mode(),
+        ):
+            result = body()
+        self._pool = graph.pool()
+        return result
 
 
 @dataclass(slots=True, weakref_slot=True, eq=False)
@@ -126,13 +154,28 @@ class _Repeated:
 
 
 @dataclass(slots=True)
-class _Workspace:
-    """Static buffers of one shape."""
+class _Buffers:
+    """Static tensors of one shape; bodies know these, and nothing that knows the bodies."""
 
     source: Tensor  # [layers, 2, B, S, H, D/H], keys and values
     target: Tensor  # [layers, 2, B, L, H, D/H]
     ends: Tensor  # [B], where each source ends
     caches: list[LayerCache]  # views of source and target
+
+    @property
+    def bytes(self) -> int:
+        return self.source.nbytes + self.target.nbytes
+
+    def source_mask(self) -> Tensor:
+        places = torch.arange(self.source.shape[3], device=self.ends.device)
+        return (places < self.ends[:, None])[:, None, None]
+
+
+@dataclass(slots=True)
+class _Workspace:
+    """The buffers of one shape, what is done with them, and whose memory lies there."""
+
+    buffers: _Buffers
     encoding: _Repeated | None = None
     passes: dict[int, _Repeated] = field(default_factory=dict)  # by block length
     owner: ReferenceType[StaticMemory] | None = None
@@ -140,6 +183,28 @@ class _Workspace:
     def memory(self) -> StaticMemory | None:
         """Return the memory that lies here, if any still does."""
         return self.owner() if self.owner is not None else None
+
+
+def _encode(network: Transformer, space: _Buffers, tokens: Tensor) -> Tensor:
+    """Write the source's keys and values of tokens [B, S]; return them."""
+    encoded = network.encode(tokens, space.source_mask())
+    layers = cast(Iterable[DecoderLayer], network.decoder)
+    for layer, cache in zip(layers, space.caches, strict=True):
+        keys, values = layer.cross.keys_values(encoded)
+        cache.source_keys.copy_(keys)
+        cache.source_values.copy_(values)
+    return space.source
+
+
+def _score(network: Transformer, space: _Buffers, inputs: Tensor, logits: Tensor) -> Tensor:
+    """Write and return logits [B, T, V] of ``inputs`` [B, 1 + T]: starts, then tokens."""
+    starts, tokens = inputs[:, :1], inputs[:, 1:]
+    index = starts + torch.arange(tokens.shape[1], device=inputs.device)
+    end = space.target.shape[3]
+    mask = torch.arange(end, device=inputs.device) <= index[:, :, None]
+    positions = Positions(index, None, end, mask[:, None], False)
+    hidden = network.decode_block(tokens, space.caches, positions, space.source_mask())
+    return logits.copy_(network.output(hidden))
 
 
 class GraphVerifier:
@@ -165,6 +230,7 @@ class GraphVerifier:
         self._capture = capture or CudaGraphs(network.device)
         self._captured_at = captured_at
         self._workspaces: OrderedDict[tuple[int, int, int], _Workspace] = OrderedDict()
+        self._logits: dict[tuple[int, int], Tensor] = {}  # by rows and block, for all workspaces
         self._lock = RLock()  # the buffers are shared by all who decode
 
     # --------------------------------------------------------------------- what the loop calls
@@ -173,13 +239,15 @@ class GraphVerifier:
     def start(self, sources: Sequence[Sequence[int]]) -> StaticMemory:
         lengths = [len(source) + 1 for source in sources]
         s = min(rounded(max(lengths), _SHORTEST_SOURCE), self.max_positions)
-        memory = StaticMemory(lengths, (rounded(len(sources)), s, rounded(2 * s, _SHORTEST_CACHE)))
+        length = rounded(s + _AHEAD, _SHORTEST_CACHE)
+        memory = StaticMemory(lengths, (rounded(len(sources)), s, length))
         with self._lock:
             space = self._taken(memory)
-            space.target.zero_()  # what is masked must be finite
+            buffers = space.buffers
+            buffers.target.zero_()  # what is masked must be finite
             if space.encoding is None:
-                inputs = space.ends.new_zeros(memory.shape[:2])
-                space.encoding = _Repeated(partial(self._encode, space, inputs), inputs)
+                inputs = buffers.ends.new_zeros(memory.shape[:2])
+                space.encoding = _Repeated(partial(_encode, self.network, buffers, inputs), inputs)
             rows = [[*source, self.eos_id] for source in sources]
             self._repeat(space.encoding, rows)
         return memory
@@ -194,8 +262,7 @@ class GraphVerifier:
             self._reserve(memory, max(starts) + t)
             space = self._taken(memory)
             if t not in space.passes:
-                inputs = space.ends.new_zeros(memory.shape[0], 1 + t)
-                space.passes[t] = _Repeated(partial(self._score, space, inputs), inputs)
+                space.passes[t] = self._pass(space.buffers, t)
             rows = [[start, *row] for start, row in zip(starts, tokens, strict=True)]
             logits = self._repeat(space.passes[t], rows)
             return logits[: len(tokens), :longest].clone()  # the next pass writes over it
@@ -228,34 +295,16 @@ class GraphVerifier:
                 joined.append(new)
         return StaticMemory(lengths, (rounded(len(lengths)), s, length), (joined[0], joined[1]))
 
-    # ---------------------------------------------------------------------------------- bodies
+    # ---------------------------------------------------------------------------------- passes
 
-    def _encode(self, space: _Workspace, tokens: Tensor) -> Tensor:
-        """Write the source's keys and values; tokens [B, S]."""
-        encoded = self.network.encode(tokens, self._source_mask(space))
-        layers = cast(Iterable[DecoderLayer], self.network.decoder)
-        for layer, cache in zip(layers, space.caches, strict=True):
-            keys, values = layer.cross.keys_values(encoded)
-            cache.source_keys.copy_(keys)
-            cache.source_values.copy_(values)
-        return encoded
-
-    def _score(self, space: _Workspace, inputs: Tensor) -> Tensor:
-        """Return logits [B, T, V] of ``inputs`` [B, 1 + T]: starts, then tokens."""
-        starts, tokens = inputs[:, :1], inputs[:, 1:]
-        index = starts + torch.arange(tokens.shape[1], device=inputs.device)
-        end = space.target.shape[3]
-        mask = torch.arange(end, device=inputs.device) <= index[:, :, None]
-        positions = Positions(index, None, end, mask[:, None], False)
-        hidden = self.network.decode_block(
-            tokens, space.caches, positions, self._source_mask(space)
-        )
-        logits: Tensor = self.network.output(hidden)
-        return logits
-
-    def _source_mask(self, space: _Workspace) -> Tensor:
-        places = torch.arange(space.source.shape[3], device=space.ends.device)
-        return (places < space.ends[:, None])[:, None, None]
+    def _pass(self, buffers: _Buffers, t: int) -> _Repeated:
+        b = buffers.ends.shape[0]
+        inputs = buffers.ends.new_zeros(b, 1 + t)
+        if (b, t) not in self._logits:
+            shape = b, t, self.network.config.vocab_size
+            self._logits[b, t] = buffers.source.new_empty(shape)
+        body = partial(_score, self.network, buffers, inputs, self._logits[b, t])
+        return _Repeated(body, inputs)
 
     def _repeat(self, work: _Repeated, rows: Sequence[Sequence[int]]) -> Tensor:
         """Do the work for these rows, which are padded."""
@@ -274,46 +323,52 @@ class GraphVerifier:
         """Return the workspace of a memory's shape, with the memory in it."""
         space = self._workspaces.get(memory.shape) or self._made(memory.shape)
         self._workspaces.move_to_end(memory.shape)
-        owner = space.memory()
+        owner, buffers = space.memory(), space.buffers
         if owner is not memory:
             if owner is not None:
-                owner.aside = space.source.clone(), space.target.clone()
+                owner.aside = buffers.source.clone(), buffers.target.clone()
             if memory.aside is not None:
-                space.source.copy_(memory.aside[0])
-                space.target.copy_(memory.aside[1])
+                buffers.source.copy_(memory.aside[0])
+                buffers.target.copy_(memory.aside[1])
                 memory.aside = None
             ends = memory.lengths + [1] * (memory.shape[0] - len(memory.lengths))
-            space.ends.copy_(torch.tensor(ends))
+            buffers.ends.copy_(torch.tensor(ends))
             space.owner = ref(memory)
         return space
 
     def _made(self, shape: tuple[int, int, int]) -> _Workspace:
-        while len(self._workspaces) >= _WORKSPACES:
-            _, old = self._workspaces.popitem(last=False)
-            if (owner := old.memory()) is not None:
-                owner.aside = old.source, old.target
         b, s, length = shape
         layer = cast(DecoderLayer, self.network.decoder[0])
-        inner = layer.cross.kv.out_features // 2
-        size = len(self.network.decoder), 2, b
-        heads = layer.cross.heads, inner // layer.cross.heads
+        heads, inner = layer.cross.heads, layer.cross.kv.out_features // 2
         weight = self.network.embedding.weight
-        source = weight.new_zeros(*size, s, *heads)
-        target = weight.new_zeros(*size, length, *heads)
+        both = len(self.network.decoder), 2, b
+        needed = both[0] * 2 * b * (s + length) * inner * weight.element_size()
+        self._make_room(needed)
+        source = weight.new_zeros(*both, s, heads, inner // heads)
+        target = weight.new_zeros(*both, length, heads, inner // heads)
         caches = []
-        for number in range(size[0]):
+        for number in range(both[0]):
             cache = LayerCache(source[number, 0], source[number, 1])
             cache.keys, cache.values = target[number, 0], target[number, 1]
             caches.append(cache)
         ends = torch.ones(b, dtype=torch.long, device=weight.device)
-        self._workspaces[shape] = space = _Workspace(source, target, ends, caches)
+        self._workspaces[shape] = space = _Workspace(_Buffers(source, target, ends, caches))
         return space
+
+    def _make_room(self, needed: int) -> None:
+        """Let workspaces go until another one of so many bytes is within the bounds."""
+        held = sum(space.buffers.bytes for space in self._workspaces.values())
+        while self._workspaces and (len(self._workspaces) >= _WORKSPACES or held + needed > _BYTES):
+            _, old = self._workspaces.popitem(last=False)
+            held -= old.buffers.bytes
+            if (owner := old.memory()) is not None:
+                owner.aside = old.buffers.source, old.buffers.target
 
     def _content(self, memory: StaticMemory) -> tuple[Tensor, Tensor]:
         if memory.aside is not None:
             return memory.aside
-        space = self._workspaces[memory.shape]
-        return space.source, space.target
+        buffers = self._workspaces[memory.shape].buffers
+        return buffers.source, buffers.target
 
     def _reserve(self, memory: StaticMemory, length: int) -> None:
         """Give a memory a cache of at least ``length`` places."""
@@ -323,7 +378,7 @@ class GraphVerifier:
         source, target = self._content(memory)
         if memory.aside is None:  # it leaves its workspace
             self._workspaces[memory.shape].owner = None
-        longer = rounded(length)
+        longer = rounded(max(length, 3 * capacity // 2))
         grown = target.new_zeros(*target.shape[:3], longer, *target.shape[4:])
         grown[:, :, :, :capacity] = target
         memory.aside, memory.shape = (source, grown), (b, s, longer)

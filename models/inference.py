@@ -2,7 +2,8 @@
 
 With :mod:`gec.models.native` a layer, a norm or an attention is one call, and a token's result has
 the same bits in any block: what is drafted and verified is what decoding token by token gives, by
-construction and not only but for ties.
+construction and not only but for ties. (Activations other than relu and gelu, relative positions
+and RMS norms are PyTorch's own, whose last bits may depend on the block.)
 """
 
 from __future__ import annotations
@@ -11,12 +12,13 @@ import ctypes
 import sys
 from collections.abc import Callable
 from functools import cache
-from typing import Any
+from typing import Any, cast
 
 import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
+from gec.errors import ModelError
 from gec.models import native
 from gec.models.transformer import CrossAttention, FeedForward, SelfAttention, Transformer
 
@@ -24,8 +26,9 @@ from gec.models.transformer import CrossAttention, FeedForward, SelfAttention, T
 def prepare(network: Transformer) -> Transformer:
     """Let a float32 network on a CPU compute natively where that can be, in place; return it.
 
-    It is for inference only then, and its linear layers no longer have their parameters. Networks
-    on other devices, of other precisions, or on machines without the extension stay as they are.
+    It is for inference only then, and its linear layers no longer have their parameters; the table
+    of a tied embedding is held twice. Networks on other devices, of other precisions, or on
+    machines without the extension stay as they are.
     """
     usable = network.device.type == "cpu" and network.embedding.weight.dtype == torch.float32
     if usable and native.available():
@@ -49,15 +52,22 @@ def reuse_memory() -> None:
 
 def replace_linears(network: Transformer, by: Callable[[str, nn.Linear], nn.Module]) -> set[str]:
     """Replace the linear layers by others, with an attribute ``relu``; return their names."""
-    linears = [item for item in network.named_modules() if isinstance(item[1], nn.Linear)]
-    for name, linear in linears:
+    names = [name for name, module in network.named_modules() if isinstance(module, nn.Linear)]
+    for name in names:  # the old layers are let go one by one
         parent, _, last = name.rpartition(".")
+        linear = cast(nn.Linear, network.get_submodule(name))
         setattr(network.get_submodule(parent), last, by(name, linear))
     for module in network.modules():
         if isinstance(module, FeedForward) and module.gate is None and module.activation is F.relu:
             up: Any = module.up
             up.relu, module.activation = True, _unchanged
-    return {name for name, _ in linears}
+    return set(names)
+
+
+def check_weights(network: nn.Module) -> None:
+    """Raise ModelError where linear layers were replaced: there are no weights to store."""
+    if any(hasattr(module, "relu") for module in network.modules()):
+        raise ModelError("the network was made ready for inference: load its bundle again")
 
 
 def use_native(network: Transformer) -> None:

@@ -61,7 +61,7 @@ class PackedWeights:
         if weight.dtype != torch.int8 or self.inputs > WIDEST:
             raise ValueError(f"int8 weights of at most {WIDEST} inputs, not {weight.dtype}")
         panels, groups = -(-self.channels // 64), -(-self.inputs // 4)
-        self._panels = torch.empty(panels, groups, 64, 4, dtype=torch.uint8)
+        self._panels = weight.new_empty(panels, groups, 64, 4, dtype=torch.uint8)
         weight = weight.contiguous()
         _loaded().pack(weight.data_ptr(), self._panels.data_ptr(), self.channels, self.inputs)
         self._linear = _loaded().linear_int8
@@ -81,7 +81,7 @@ class PackedWeights:
         if inputs != self.inputs:  # torch would refuse, the extension would read on
             raise ValueError(f"{inputs} values a row, the layer takes {self.inputs}")
         x = _as_float(x).contiguous()
-        y = torch.empty(count, self.channels)
+        y = x.new_empty(count, self.channels)
         self._linear(
             x.data_ptr(),
             count,
@@ -132,7 +132,7 @@ class Linear(nn.Module):
         if x.shape[-1] != self.in_features:  # torch would refuse, the extension would read on
             raise ValueError(f"{x.shape[-1]} values a row, the layer takes {self.in_features}")
         x = _as_float(x).contiguous()
-        y = torch.empty(*x.shape[:-1], self.out_features)
+        y = x.new_empty(*x.shape[:-1], self.out_features)
         self._linear(
             x.data_ptr(),
             x.numel() // self.in_features,
@@ -200,7 +200,7 @@ def attention(
         mask = mask if mask.stride(-1) == 1 else mask.contiguous()
         mask = mask.expand(batch, 1, queries, keys)  # its strides say which dimensions are one
         seen = mask.data_ptr(), mask.stride(0), mask.stride(2)
-    y = torch.empty(batch, queries, heads * width)
+    y = q.new_empty(batch, queries, heads * width)
     _loaded().attention(
         batch,
         queries,

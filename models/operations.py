@@ -22,6 +22,8 @@ from torch import Tensor
 
 from gec.decoding.model import Model
 from gec.decoding.strategies import Parts
+from gec.errors import ModelError
+from gec.models.graphs import GraphVerifier
 from gec.models.transformer import TransformerConfig
 from gec.models.verifier import TransformerVerifier
 
@@ -122,12 +124,17 @@ def counted(parts: Parts) -> tuple[Parts, list[Counted]]:
     """Return parts whose models count, and these: the verifier, then the smaller ones.
 
     Other drafters (blocks, heads, an early exit) are left out: their work is not counted.
+
+    Raises:
+        ModelError: the verifier is no bare Transformer.
     """
     models = [
         Counted(model, model.network.config)
         for model in (parts.model, *parts.smaller)
-        if isinstance(model, TransformerVerifier)
+        if isinstance(model, TransformerVerifier | GraphVerifier)
     ]
+    if not models or models[0].model is not parts.model:
+        raise ModelError(f"the work of {parts.name} is not counted: ids stand before its outputs")
     verifier, *smaller = models
     return (
         replace(parts, model=verifier, smaller=tuple(smaller), blocks=None, heads=None, early=None),

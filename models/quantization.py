@@ -146,10 +146,12 @@ def quantize(network: Transformer) -> Transformer:
     """Replace a network's linear layers by int8 ones, in place; return it, for inference only.
 
     Raises:
-        ModelError: the network is not on a CPU.
+        ModelError: the network is not on a CPU, or was made ready for inference before.
     """
     if network.device.type != "cpu":
         raise ModelError(f"int8 runs on a CPU only, not on {network.device}")
+    if any(isinstance(module, native.Linear) for module in network.modules()):
+        raise ModelError("the network was made ready for inference: load its bundle again")
     _replace(network, lambda _name, linear: Int8Linear.of(linear))
     return network.float()
 
@@ -192,7 +194,11 @@ def _replace(network: Transformer, by: Callable[[str, nn.Linear], Int8Linear]) -
 
 def count_parameters(network: Transformer) -> int:
     """Return the number of weights, however they are stored; scales are none."""
-    quantized = [m for m in network.modules() if isinstance(m, Int8Linear)]
-    biases = [m.bias.numel() for m in quantized if m.bias is not None]
-    weights = [m.in_features * m.out_features for m in quantized]
-    return sum([*biases, *weights, *(p.numel() for p in network.parameters())])
+    count = sum(p.numel() for p in network.parameters())
+    for name, module in network.named_modules():
+        if isinstance(module, Int8Linear | native.Linear):
+            count += module.bias.numel() if module.bias is not None else 0
+            tied = name == "output" and isinstance(network.embedding.weight, nn.Parameter)
+            if not (tied and network.config.tie_embeddings):  # else the embedding's count
+                count += module.in_features * module.out_features
+    return count

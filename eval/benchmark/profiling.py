@@ -17,7 +17,9 @@ from gec.decoding.model import Model
 from gec.eval.benchmark.contenders import Ids, batches, decoder_for, now
 from gec.eval.benchmark.report import markdown
 from gec.models.cache import LayerCache
+from gec.models.graphs import GraphVerifier
 from gec.models.transformer import DecoderLayer, Transformer
+from gec.models.verifier import TransformerVerifier
 
 PARTS = (
     "encoder",
@@ -55,7 +57,12 @@ def profile(
     batch_size: int = 1,
     warm_up: int = 3,
 ) -> Profile:
-    """Decode the sources with clocks on every part."""
+    """Decode the sources with clocks on every part.
+
+    Passes are not captured for it: in a CUDA graph there are no parts.
+    """
+    if isinstance(model, GraphVerifier):
+        model = TransformerVerifier(model.network)
     decoder = decoder_for(strategy, model)
     ordered = sorted(sources, key=len)
     turns = list(batches(ordered, batch_size))

@@ -81,6 +81,7 @@ class Vocabulary:
 
     def save(self, folder: Path) -> None:
         self._tokenizer.save(str(folder / "tokenizer.json"))
+        (folder / "inflections.tsv").unlink(missing_ok=True)  # which a corrector's would have
 
     @classmethod
     def load(cls, folder: Path) -> Vocabulary:

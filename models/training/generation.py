@@ -29,7 +29,7 @@ import torch
 
 from gec.errors import ConfigError, DataError, ModelError
 from gec.models import generation
-from gec.models.bundle import load
+from gec.models.bundle import find, load
 from gec.models.early_exit import EarlyExitTrainee
 from gec.models.heads import Heads
 from gec.models.nat import NatConfig, NatTransformer
@@ -47,7 +47,7 @@ from gec.models.training.parallel import (
 from gec.models.training.recipe import parse_duration
 from gec.models.training.train import Objective, Progress, fit
 from gec.models.transformer import Transformer, TransformerConfig
-from gec.text.vocabulary import OwnVocabulary, load_vocabulary
+from gec.text.vocabulary import CorrectorVocabulary, OwnVocabulary, load_vocabulary
 
 STAGES = ("prepare", "teacher", "distill", "verifier", "drafter", "heads", "small", "align")
 
@@ -103,7 +103,7 @@ class Run:
         settings = self.recipe.distill
         distill(
             self._of("teacher"),
-            sources,
+            sources[: settings.sources],
             self.out / "distilled.tsv",
             beam_size=settings.beam_size,
             batch_size=settings.batch_size,
@@ -216,7 +216,15 @@ class Run:
 
     @cached_property
     def vocabulary(self) -> OwnVocabulary:
-        return load_vocabulary(self.out / "data")
+        vocabulary, start = load_vocabulary(self.out / "data"), self.recipe.start
+        if start is not None and (
+            vocabulary.fingerprint != CorrectorVocabulary.load(find(start)).fingerprint
+        ):
+            raise ConfigError(
+                f"{self.out / 'data'} was packed with another vocabulary than {start}'s: "
+                "choose another folder"
+            )
+        return vocabulary
 
     @cached_property
     def config(self) -> TransformerConfig:

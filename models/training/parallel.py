@@ -123,10 +123,14 @@ class HeadsRecipe:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DistillRecipe:
-    """``beam_size`` 1 is greedy; ``calibration`` sources align the smaller models."""
+    """``beam_size`` 1 is greedy; ``calibration`` sources align the smaller models.
+
+    ``sources`` is how many training sources the teacher decodes, all of them where it is None.
+    """
 
     beam_size: int = 5
     batch_size: int = 64
+    sources: int | None = None
     calibration: int = 10_000
 
 

@@ -6,10 +6,15 @@ No test needs a GPU. A CUDA graph freezes kernels and addresses and nothing of t
 
 from __future__ import annotations
 
+import gc
 import logging
 import random
 import sys
 import threading
+import weakref
+from collections.abc import Iterator
+from contextlib import contextmanager, nullcontext
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -132,6 +137,7 @@ def test_the_logits_are_those_of_the_plain_verifier(
     monkeypatch.setattr(graphs, "wanted", lambda device: False)
     models = [verifier(plain), captured]
     monkeypatch.setattr(graphs, "_WORKSPACES", 1 + seed)
+    monkeypatch.setattr(graphs, "_AHEAD", 2)
     monkeypatch.setattr(graphs, "_SHORTEST_SOURCE", 2)
     monkeypatch.setattr(graphs, "_SHORTEST_CACHE", 8)
     live = [Sentences(models, rng, rng.randint(1, 4), 30) for _ in range(3)]
@@ -202,7 +208,7 @@ def test_what_earlier_sentences_left_is_not_read() -> None:
         memory = model.start([[5, 6, 7]])
         logits = model.verify(memory, [[BOS, 5]], [0])
         assert logits.isfinite().all()
-        next(iter(model._workspaces.values())).target.fill_(torch.nan)
+        next(iter(model._workspaces.values())).buffers.target.fill_(torch.nan)
     assert model.verify(memory, [[5]], [1]).isnan().any()
 
 
@@ -234,13 +240,119 @@ def test_threads_share_the_buffers() -> None:
 
 
 def test_shapes() -> None:
-    assert [rounded(n) for n in (1, 2, 3, 5, 64, 65)] == [1, 2, 4, 8, 64, 128]
+    assert [rounded(n) for n in (1, 2, 3, 5, 64, 65, 200)] == [1, 2, 4, 8, 64, 128, 256]
     assert [rounded(n, 16) for n in (1, 16, 17)] == [16, 16, 32]
     model = GraphVerifier(network("learned"), uncaptured)
     memory = model.start([[7] * 80])  # 128 places, of which the table has 100
-    assert memory.shape == (1, 100, 256)
+    assert memory.shape == (1, 100, 192)
     assert model.verify(memory, [[BOS, 4]], [0]).shape[:2] == (1, 2)
     assert model.start([[], [4]]).lengths == [1, 2]
+
+
+@torch.inference_mode()
+def test_workspaces_go_by_number_and_by_bytes(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What goes is freed at once, and a memory that lay there is not lost."""
+    model = GraphVerifier(network("plain"), uncaptured)
+    kept = model.start([[5, 6, 7]])
+    first = model.verify(kept, [[BOS]], [0])
+    [space] = model._workspaces.values()
+    gone = weakref.ref(space.buffers.ends)
+    bound = 3 * space.buffers.bytes
+    del space
+    monkeypatch.setattr(graphs, "_BYTES", bound)
+    gc.disable()
+    try:
+        for count in (2, 3, 9):
+            model.start([[5]] * count)
+            held = sum(space.buffers.bytes for space in model._workspaces.values())
+            assert held <= bound or len(model._workspaces) == 1
+    finally:
+        gc.enable()
+    assert gone() is None
+    assert kept.aside is not None
+    torch.testing.assert_close(model.verify(kept, [[BOS]], [0]), first)
+
+
+class Fake:
+    """What torch.cuda has for a capture, made of nothing but the order of its calls."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch, replay: Any, fails: bool = False) -> None:
+        self.stream = "default"
+        fake = self
+
+        class Graph:
+            def replay(self) -> None:
+                replay()
+
+            def pool(self) -> str:
+                return "pool"
+
+        class Stream:
+            def __init__(self, device: object = None) -> None:
+                self.device = device
+
+            def wait_stream(self, other: object) -> None:
+                pass
+
+        @contextmanager
+        def on(stream: Stream) -> Iterator[None]:
+            before, fake.stream = fake.stream, "side"
+            try:
+                yield
+            finally:
+                fake.stream = before
+
+        @contextmanager
+        def graph(graph: Graph, **options: object) -> Iterator[None]:
+            assert options["capture_error_mode"] == "thread_local"
+            assert isinstance(options["stream"], Stream)
+            assert not torch.is_inference_mode_enabled()
+            fake.stream = "capture"  # as torch's, which does not restore it where a capture fails
+            yield
+            if fails:
+                raise RuntimeError("operation not permitted when stream is capturing")
+            fake.stream = "side"
+
+        cuda = SimpleNamespace(
+            CUDAGraph=Graph, Stream=Stream, stream=on, graph=graph, device=lambda d: nullcontext(),
+            current_stream=lambda: Stream(),
+        )  # fmt: skip
+        monkeypatch.setattr(torch, "cuda", cuda)
+
+
+@torch.inference_mode()
+def test_a_captured_body_is_replayed(monkeypatch: pytest.MonkeyPatch) -> None:
+    buffer, calls = torch.zeros(3), []
+
+    def body() -> Tensor:
+        calls.append(1)
+        return buffer.fill_(4.0)
+
+    Fake(monkeypatch, replay=lambda: buffer.fill_(4.0))
+    repeat = graphs.CudaGraphs(torch.device("cuda:1"))(body)
+    done = len(calls)
+    assert repeat().tolist() == [4.0] * 3
+    assert len(calls) == done
+
+
+@pytest.mark.parametrize("fails", [True, False])
+@torch.inference_mode()
+def test_what_cannot_be_captured_goes_on_as_it_is(
+    fails: bool, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    """A capture that fails, and one that captured nothing: one warning, the stream restored."""
+    buffer = torch.zeros(3)
+
+    def body() -> Tensor:
+        return buffer.fill_(4.0)
+
+    fake = Fake(monkeypatch, replay=lambda: None, fails=fails)
+    capture = graphs.CudaGraphs(torch.device("cuda"))
+    with caplog.at_level(logging.WARNING):
+        assert capture(body) is body
+        assert capture(body) is body
+    assert len(caplog.records) == 1
+    assert fake.stream == "default"
 
 
 def test_where_graphs_are_wanted(monkeypatch: pytest.MonkeyPatch) -> None:

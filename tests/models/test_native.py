@@ -14,9 +14,11 @@ import torch
 from fake_models import tiny_network
 from torch import Tensor, nn
 
+from gec.errors import ModelError
 from gec.models import native, transformer
+from gec.models.bundle import write_weights
 from gec.models.inference import prepare
-from gec.models.quantization import Int8Linear, quantize
+from gec.models.quantization import Int8Linear, count_parameters, quantize
 from gec.models.transformer import Transformer
 from gec.models.verifier import TransformerVerifier
 
@@ -227,6 +229,43 @@ def test_a_prepared_network_computes_what_it_did(settings: dict[str, object]) ->
     assert not any(isinstance(module, nn.Linear) for module in network.modules())
     found = model.verify(model.start(sources), outputs, [0, 0])
     torch.testing.assert_close(found, want, rtol=1e-4, atol=1e-4)
+
+
+@needs_extension
+@pytest.mark.parametrize("tied", [True, False])
+def test_a_prepared_network_has_its_weights_counted_and_cannot_be_stored(
+    tied: bool, tmp_path: Path
+) -> None:
+    network: Transformer = tiny_network(7, tie_embeddings=tied).float()
+    count = count_parameters(network)
+    assert count == sum(p.numel() for p in network.parameters())
+    assert count_parameters(prepare(network)) == count
+    for attempt in (
+        lambda: write_weights(network, tmp_path / "model.safetensors", torch.float16),
+        lambda: quantize(network),
+    ):
+        with pytest.raises(ModelError, match="made ready for inference"):
+            attempt()
+    assert not list(tmp_path.iterdir())
+
+
+@needs_extension
+@pytest.mark.parametrize("kind", [Int8Linear, native.Linear])
+def test_the_default_type_changes_nothing(kind: Any) -> None:
+    layer, x = kind.of(nn.Linear(8, 5)), torch.randn(3, 8)
+    want = layer(x)
+    torch.set_default_dtype(torch.bfloat16)
+    try:
+        assert torch.equal(layer(x), want)
+    finally:
+        torch.set_default_dtype(torch.float32)
+
+
+@needs_extension
+def test_what_is_no_number_stays_so() -> None:
+    layer = native.Linear.of(nn.Linear(8, 5))
+    layer.relu = True
+    assert layer(torch.full((1, 8), torch.nan)).isnan().all()
 
 
 @torch.inference_mode()

@@ -72,6 +72,8 @@ def test_a_folder_tells_which_vocabulary_it_has(tmp_path: Path) -> None:
     assert again.fingerprint == corrector().fingerprint
     (tmp_path / "inflections.tsv").write_text("")
     assert load_vocabulary(tmp_path).fingerprint != corrector().fingerprint
+    words().save(tmp_path)
+    assert isinstance(load_vocabulary(tmp_path), Vocabulary)
 
 
 def test_files(tmp_path: Path) -> None:

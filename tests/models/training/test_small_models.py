@@ -159,6 +159,17 @@ def test_a_verifier_that_begins_as_a_corrector(
         assert [h.tokens for [h] in make_decoder(made.parts(), name).decode(ids)] == plain
 
 
+def test_data_of_another_vocabulary(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    write_corpora(tmp_path)
+    corrector(tmp_path)
+    run = Run(load_generation_recipe(write(tmp_path, TINY)), tmp_path / "run", tmp_path, workers=0)
+    run.run("prepare")
+    recipe = load_generation_recipe(write(tmp_path, started()))
+    with pytest.raises(ConfigError, match="packed with another vocabulary than corrector's"):
+        Run(recipe, tmp_path / "run", tmp_path, workers=0).run("verifier")
+
+
 @pytest.mark.parametrize(
     ("old", "new", "message"),
     [

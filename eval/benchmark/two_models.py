@@ -88,7 +88,8 @@ def tradeoff_plot(points: Mapping[str, Sequence[tuple[float, float]]], quality: 
         line = "-" if len(found) > 1 else ""
         axes[0].plot(speed, value, line, marker="o", markersize=4, label=_plain(name))
     axes[0].set(xlabel="times as fast as greedy", ylabel=quality)
-    axes[0].legend(frameon=False)
+    figure.set_figwidth(7.5)
+    figure.legend(loc="outside right upper", frameon=False, fontsize="small")
     return _svg(figure)
 
 

@@ -171,7 +171,8 @@ def generate(args: argparse.Namespace) -> int:
     from gec.loading import load_generator
 
     options = given(args)
-    complete(args.strategy, options)
+    if args.strategy is not None:
+        complete(args.strategy, options)
     use_threads(args)
     documents = [read_document(name) for name in args.files or ["-"]]
     with warnings.catch_warnings(record=True, action="always") as raised:

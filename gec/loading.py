@@ -99,7 +99,7 @@ def load_generator(
     *,
     device: str | None = None,
     precision: str | None = None,
-    strategy: str = "greedy",
+    strategy: str | None = None,
     options: Mapping[str, Any] | None = None,
     split: bool | None = None,
 ) -> Generator:
@@ -107,7 +107,8 @@ def load_generator(
 
     Args:
         name_or_path, device, precision: as for :func:`load`.
-        strategy: a name of gec.decoding.options.OPTIONS.
+        strategy: a name of gec.decoding.options.OPTIONS; None takes what gives greedy decoding's
+            output fast: "iad" for simplification, else "greedy".
         options: the strategy's, by their names with underscores.
         split: cut texts into sentences; None does what the bundle was trained for.
 
@@ -115,10 +116,12 @@ def load_generator(
         ModelError: no such bundle, it is broken, or lacks what the strategy needs.
         ConfigError: an unknown strategy, precision or device, an option of another strategy.
     """
-    from gec.decoding.options import complete
+    from gec.decoding.options import complete, usual
     from gec.decoding.strategies import make_decoder
     from gec.generate import Generator
+    from gec.models.bundle import find, read_config
 
+    strategy = strategy or usual(str(read_config(find(name_or_path)).get("task")))
     values = complete(strategy, options or {})  # before the weights are read
     parts, codec, about = load_generation_parts(name_or_path, device=device, precision=precision)
     return Generator(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import sys
+from dataclasses import replace
 from functools import cache
 from pathlib import Path
 
@@ -16,6 +17,7 @@ from gec.cli import main
 from gec.decoding.strategies import make_decoder
 from gec.errors import ConfigError
 from gec.generate import Generator
+from gec.loading import load_generator
 from gec.models.generation import GenerationBundle, save
 
 LONG = "the big dogs see the cats, and two birds eat; " * 5
@@ -93,6 +95,20 @@ def test_command(folder: Path, tmp_path: Path, capfdbinary: pytest.CaptureFixtur
         outputs[strategy] = out
     for exact in ("gad", "blockwise", "iad", "iad-paper"):
         assert outputs[exact] == outputs["greedy"]
+
+
+def test_the_strategy_where_none_is_named(
+    folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    made = replace(bundle(), config=bundle().config | {"task": "simplification"})
+    save(made, tmp_path / "simpler")
+    for path, strategy in ((folder, "greedy"), (tmp_path / "simpler", "iad")):
+        assert load_generator(str(path)).about["strategy"] == strategy
+    (tmp_path / "in").write_text("a\n")
+    command = ["generate", str(tmp_path / "in"), "--tolerance", "1", "--model"]
+    assert main([*command, str(tmp_path / "simpler")]) == 0
+    assert main([*command, str(folder)]) == 2
+    assert "--tolerance belongs to iad" in capsys.readouterr().err
 
 
 def test_command_reads_standard_input_and_shows_traces(

@@ -211,6 +211,10 @@ def load_generation_recipe(path: Path) -> GenerationRecipe:
         raise ConfigError(
             f"{path}: early_exit must be a decoder layer from 1 to {layers - 1}, not {exit_layer!r}"
         )
+    if (sources := recipe.distill.sources) is not None and not (
+        type(sources) is int and sources >= 1
+    ):
+        raise ConfigError(f"{path}: [distill] sources must be 1 or more, not {sources!r}")
     try:
         LengthLimit(**recipe.limit)
     except (TypeError, ConfigError) as error:

@@ -93,6 +93,8 @@ def test_from_corpora_to_a_bundle(tmp_path: Path) -> None:
         ('small = "1s"', 'small = "soon"', "not a duration"),
         ("early_exit = 1", "limit = { extra = 0 }", "limit: a length limit needs"),
         ("early_exit = 1", "limit = { most = 9 }", "limit: .*most"),
+        ("calibration = 30", "sources = 0", "sources must be 1 or more, not 0"),
+        ("calibration = 30", "sources = -1", "sources must be 1 or more, not -1"),
     ],
 )
 def test_recipes_that_do_not_fit(tmp_path: Path, old: str, new: str, message: str) -> None:

@@ -67,18 +67,15 @@ class Positions:
         return x if self.packed is None else self.packed.gather(x)
 
 
-class LayerCache:
-    """Keys and values of one decoder layer, [B, capacity, H, D/H], and those of the source.
+class SelfCache:
+    """Keys and values of one layer's self-attention, [B, capacity, H, D/H].
 
     The cache is truncated by writing over it: what lies beyond a row's length is never read.
     """
 
-    def __init__(self, source_keys: Tensor, source_values: Tensor) -> None:
-        self.source_keys = source_keys  # [B, S, H, D/H]
-        self.source_values = source_values
-        b, _, h, d = source_keys.shape
-        self.keys = source_keys.new_zeros(b, 0, h, d)
-        self.values = self.keys
+    def __init__(self, empty: Tensor) -> None:
+        """Begin with ``empty`` [B, 0, H, D/H]."""
+        self.keys = self.values = empty
 
     def write(self, k: Tensor, v: Tensor, positions: Positions) -> tuple[Tensor, Tensor]:
         """Store a block's keys and values [B, T, H, D/H] (or packed [N, H, D/H]).
@@ -102,13 +99,10 @@ class LayerCache:
     def select(self, rows: Tensor) -> None:
         """Keep (and reorder or repeat) the given rows."""
         self.keys, self.values = self.keys[rows], self.values[rows]
-        self.source_keys, self.source_values = self.source_keys[rows], self.source_values[rows]
 
-    def join(self, other: LayerCache) -> None:
+    def join(self, other: SelfCache) -> None:
         """Append another cache's rows; the shorter of both is padded."""
         self.keys, self.values = _stack(self.keys, other.keys), _stack(self.values, other.values)
-        self.source_keys = _stack(self.source_keys, other.source_keys)
-        self.source_values = _stack(self.source_values, other.source_values)
 
     def _reserve(self, length: int) -> None:
         b, capacity, h, d = self.keys.shape
@@ -116,6 +110,24 @@ class LayerCache:
             grow = (b, max(32, 2 * capacity, length + 8) - capacity, h, d)
             self.keys = torch.cat([self.keys, self.keys.new_zeros(grow)], 1)
             self.values = torch.cat([self.values, self.values.new_zeros(grow)], 1)
+
+
+class LayerCache(SelfCache):
+    """Keys and values of one decoder layer, and those of the source, [B, S, H, D/H]."""
+
+    def __init__(self, source_keys: Tensor, source_values: Tensor) -> None:
+        super().__init__(source_keys.new_zeros(source_keys.shape[0], 0, *source_keys.shape[2:]))
+        self.source_keys, self.source_values = source_keys, source_values
+
+    def select(self, rows: Tensor) -> None:
+        super().select(rows)
+        self.source_keys, self.source_values = self.source_keys[rows], self.source_values[rows]
+
+    def join(self, other: SelfCache) -> None:
+        assert isinstance(other, LayerCache)
+        super().join(other)
+        self.source_keys = _stack(self.source_keys, other.source_keys)
+        self.source_values = _stack(self.source_values, other.source_values)
 
 
 class PassingCache(LayerCache):

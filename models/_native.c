@@ -1,4 +1,5 @@
-/* Inference on a CPU with AVX-512 VNNI, for gec.models.native, which says what each function means.
+/* Inference on a CPU with AVX-512, for gec.models.native, which says what each function means. Int8
+   layers need VNNI as well.
 
    What one call does here took ten tensor operations, each on a few thousand numbers. And what it
    gives for a token depends on that token alone: sums are taken in an order that no block, padding or
@@ -24,8 +25,10 @@
 #include <immintrin.h>
 #include <math.h>
 #include <string.h>
-#define AVX512 __attribute__((target("avx512f,avx512bw,avx512dq,avx512vl,avx512vnni,fma")))
+#define AVX512 __attribute__((target("avx512f,avx512bw,avx512dq,avx512vl,fma")))
+#define VNNI __attribute__((target("avx512f,avx512bw,avx512dq,avx512vl,avx512vnni,fma")))
 #define INLINE AVX512 static inline __attribute__((always_inline))
+#define VNNI_INLINE VNNI static inline __attribute__((always_inline))
 
 enum { LANES = 16, PANEL = 64, TILE = 6, LEVELS = 127 };
 
@@ -53,15 +56,24 @@ typedef struct {
     int32_t *offset; /* 128 times the sum of a row's values */
 } Linear;
 
-AVX512 static void quantize_row(const Linear *p, int64_t row)
+VNNI static void quantize_row(const Linear *p, int64_t row)
 {
     const float *x = p->x + row * p->inputs;
     int8_t *values = p->values + row * p->groups * 4;
 
     __m512 largest = _mm512_setzero_ps();
-    for (int64_t i = 0; i < p->inputs; i += LANES)
-        largest = _mm512_max_ps(
-            largest, _mm512_abs_ps(_mm512_maskz_loadu_ps(lanes(i, p->inputs), x + i)));
+    __mmask16 odd = 0; /* the maximum would lose a NaN */
+    for (int64_t i = 0; i < p->inputs; i += LANES) {
+        const __m512 size = _mm512_abs_ps(_mm512_maskz_loadu_ps(lanes(i, p->inputs), x + i));
+        largest = _mm512_max_ps(largest, size);
+        odd |= _mm512_cmp_ps_mask(size, _mm512_set1_ps(INFINITY), _CMP_NLT_UQ);
+    }
+    if (odd) { /* NaN or an infinity: the row's results are NaN */
+        p->row_scale[row] = NAN;
+        p->offset[row] = 0;
+        memset(values, 0, (size_t)(p->groups * 4));
+        return;
+    }
     float scale = _mm512_reduce_max_ps(largest) * (float)(1.0 / LEVELS);
     if (scale < 1e-30f)
         scale = 1e-30f;
@@ -81,7 +93,7 @@ AVX512 static void quantize_row(const Linear *p, int64_t row)
     p->offset[row] = 128 * _mm512_reduce_add_epi32(sum);
 }
 
-INLINE void store(const Linear *p, int64_t row, int64_t channel, __m512i sum)
+VNNI_INLINE void store(const Linear *p, int64_t row, int64_t channel, __m512i sum)
 {
     if (channel >= p->channels)
         return;
@@ -92,7 +104,7 @@ INLINE void store(const Linear *p, int64_t row, int64_t channel, __m512i sum)
     if (p->bias)
         y = _mm512_add_ps(y, _mm512_maskz_loadu_ps(mask, p->bias + channel));
     if (p->relu)
-        y = _mm512_max_ps(y, _mm512_setzero_ps());
+        y = _mm512_max_ps(_mm512_setzero_ps(), y); /* NaN stays NaN */
     _mm512_mask_storeu_ps(p->y + row * p->channels + channel, mask, y);
 }
 
@@ -100,7 +112,7 @@ INLINE void store(const Linear *p, int64_t row, int64_t channel, __m512i sum)
 #define EACH_ROW(DO) DO(0) DO(1) DO(2) DO(3) DO(4) DO(5)
 
 /* `count` rows from `row` on, at most TILE, times one panel of 64 channels. */
-INLINE void tile(const Linear *p, int64_t panel, int64_t row, const int count)
+VNNI_INLINE void tile(const Linear *p, int64_t panel, int64_t row, const int count)
 {
     const int64_t stride = p->groups * 4;
     const int8_t *values = p->values + row * stride;
@@ -135,7 +147,7 @@ INLINE void tile(const Linear *p, int64_t panel, int64_t row, const int count)
     EACH_ROW(STORE)
 }
 
-AVX512 static void panel_product(const Linear *p, int64_t panel)
+VNNI static void panel_product(const Linear *p, int64_t panel)
 {
     int64_t row = 0;
     for (; row + TILE <= p->rows; row += TILE)
@@ -299,10 +311,10 @@ typedef struct {
     float *y; /* [batch, queries, heads, width] */
 } Attention;
 
-/* e^x for x <= 0 to about two units in the last place: 2^n times a polynomial of the rest. */
+/* e^x for x <= 0 to about two units in the last place: 2^n times a polynomial of the rest. NaN stays. */
 INLINE __m512 exponential(__m512 x)
 {
-    x = _mm512_max_ps(x, _mm512_set1_ps(-87.0f));
+    x = _mm512_max_ps(_mm512_set1_ps(-87.0f), x);
     const __m512 n = _mm512_roundscale_ps(_mm512_mul_ps(x, _mm512_set1_ps(1.44269504f)), 0);
     __m512 r = _mm512_fnmadd_ps(n, _mm512_set1_ps(0.693359375f), x); /* ln 2 in two parts */
     r = _mm512_fnmadd_ps(n, _mm512_set1_ps(-2.12194440e-4f), r);
@@ -410,7 +422,7 @@ INLINE void attend(const Attention *p, int64_t row, int64_t head, int64_t query,
     __m512 sum = _mm512_setzero_ps();
     for (int64_t first = 0; first < keys; first += LANES) {
         const __m512 score = _mm512_loadu_ps(scores + first);
-        const __mmask16 seen = _mm512_cmp_ps_mask(score, nothing, _CMP_NEQ_OQ);
+        const __mmask16 seen = _mm512_cmp_ps_mask(score, nothing, _CMP_NEQ_UQ);
         const __m512 weight = _mm512_maskz_mov_ps(seen, exponential(_mm512_sub_ps(score, top)));
         _mm512_storeu_ps(scores + first, weight);
         sum = _mm512_add_ps(sum, weight);
@@ -462,10 +474,11 @@ static PyObject *supported(PyObject *self, PyObject *unused)
 {
     (void)self, (void)unused;
 #ifdef NATIVE
-    return PyBool_FromLong(__builtin_cpu_supports("avx512vnni") && __builtin_cpu_supports("avx512bw") &&
-                           __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl"));
+    const int floats = __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512dq") &&
+                       __builtin_cpu_supports("avx512vl");
+    return PyLong_FromLong(floats ? 1 + (__builtin_cpu_supports("avx512vnni") != 0) : 0);
 #else
-    Py_RETURN_FALSE;
+    return PyLong_FromLong(0);
 #endif
 }
 
@@ -610,7 +623,7 @@ static PyObject *attention(PyObject *self, PyObject *const *args, Py_ssize_t giv
 #endif
 
 static PyMethodDef methods[] = {
-    {"supported", supported, METH_NOARGS, "Whether this processor has what the others need."},
+    {"supported", supported, METH_NOARGS, "What this processor can: 2 all, 1 all but int8, 0 nothing."},
 #ifdef NATIVE
     METHOD(pack, "weight, panels, channels, inputs"),
     METHOD(linear_int8, "x, rows, inputs, panels, channels, scale, bias or 0, relu, y, threads"),
@@ -623,7 +636,7 @@ static PyMethodDef methods[] = {
 };
 
 static struct PyModuleDef module = {
-    PyModuleDef_HEAD_INIT, "_native", "Inference on a CPU with AVX-512 VNNI.", -1, methods,
+    PyModuleDef_HEAD_INIT, "_native", "Inference on a CPU with AVX-512.", -1, methods,
     NULL, NULL, NULL, NULL,
 };
 

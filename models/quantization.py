@@ -34,8 +34,12 @@ _SMALLEST = 1e-30  # a scale of zero would divide by zero
 
 
 def quantize_rows(x: Tensor) -> tuple[Tensor, Tensor]:
-    """Return int8 values [N, K] and scales [N, 1] of a float matrix [N, K], their product."""
+    """Return int8 values [N, K] and scales [N, 1] of a float matrix [N, K], their product.
+
+    A row that holds NaN or an infinity has NaN as its scale, and so a product of NaN.
+    """
     scale = x.abs().amax(-1, keepdim=True).mul_(1 / LEVELS).clamp_min_(_SMALLEST)
+    scale += scale - scale  # infinity less itself is NaN
     return (x / scale).round_().to(torch.int8), scale
 
 
@@ -44,6 +48,9 @@ class Int8Linear(nn.Module):
 
     Attributes:
         relu: also make negative results 0.
+
+    Raises:
+        ValueError: weights, scales or biases of another type, or of shapes that do not fit.
     """
 
     scale: Tensor  # [out]
@@ -52,11 +59,18 @@ class Int8Linear(nn.Module):
     def __init__(self, weight: Tensor, scale: Tensor, bias: Tensor | None) -> None:
         """Take int8 weights [out, in] with their scales [out]."""
         super().__init__()
+        if weight.dtype != torch.int8 or weight.dim() != 2:
+            raise ValueError(f"int8 weights [out, in] wanted, not {weight.dtype} {[*weight.shape]}")
+        for name, x in (("scale", scale), ("bias", bias)):
+            if x is not None and (x.dtype != torch.float32 or x.shape != weight.shape[:1]):
+                raise ValueError(
+                    f"{name}: float32 {[*weight.shape[:1]]} wanted, not {x.dtype} {[*x.shape]}"
+                )
         self.out_features, self.in_features = weight.shape
         self.relu = False
         self.register_buffer("scale", scale.contiguous())
         self.register_buffer("bias", None if bias is None else bias.contiguous())
-        packs = native.available() and self.in_features <= native.WIDEST
+        packs = native.int8_available() and self.in_features <= native.WIDEST
         self._weight = native.PackedWeights(weight) if packs else weight
 
     @classmethod

@@ -9,7 +9,6 @@ GecError
 A message says what was wrong, where (file, line) and what to do, in one line.
 """
 
-
 _LONGEST = 2000  # characters of a message that quotes a file
 
 

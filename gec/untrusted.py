@@ -50,7 +50,7 @@ def check_folder(folder: Path) -> None:
             if path.is_symlink() and not _target(path).is_relative_to(inside):
                 raise ModelError(f"{path} is a link out of the bundle: put the file itself there")
             if not path.is_file() and not path.is_dir():
-                raise ModelError(f"{path} is neither a file nor a folder: take it out of the bundle")
+                raise ModelError(f"{path} is neither a file nor a folder: take it out")
 
 
 def _target(link: Path) -> Path:
@@ -60,14 +60,14 @@ def _target(link: Path) -> Path:
         return Path("/")
 
 
-def size_of(path: Path) -> int:
-    """Return the bytes of a regular file."""
+def size_of(path: Path, verb: str = "read") -> int:
+    """Return the bytes of a regular file; ``verb`` is what an error says cannot be done."""
     try:
         status = path.stat()
     except (OSError, ValueError) as error:
-        raise ModelError(f"cannot read {path}: {_reason(error)}") from error
+        raise ModelError(f"cannot {verb} {path}: {_reason(error)}") from error
     if not stat.S_ISREG(status.st_mode):
-        raise ModelError(f"cannot read {path}: it is no regular file")
+        raise ModelError(f"cannot {verb} {path}: it is no regular file")
     return status.st_size
 
 
@@ -143,7 +143,7 @@ def parse_json(text: str) -> Any:
 def read_tokenizer(path: Path) -> Tokenizer:
     """Return the tokenizer of a ``tokenizer.json``, which neither pads nor cuts what it encodes."""
     text = read_text(path, MOST_TOKENIZER)
-    with tokenizing(f"cannot read {path}"):
+    with guarded(f"cannot read {path}"):
         tokenizer = Tokenizer.from_str(text)
         tokenizer.no_padding()  # a file may ask for padding to any length
         tokenizer.no_truncation()
@@ -151,14 +151,14 @@ def read_tokenizer(path: Path) -> Tokenizer:
 
 
 @contextmanager
-def tokenizing(what: str) -> Iterator[None]:
-    """Turn whatever a tokenizer library raises, a panic in Rust too, into a ModelError."""
+def guarded(what: str) -> Iterator[None]:
+    """Turn whatever a library that reads a file raises, a panic in Rust too, into a ModelError."""
     try:
         yield
     except (ModelError, MemoryError):
         raise
     except BaseException as error:
-        # the library raises bare Exception; its panics are no Exceptions
+        # tokenizers raises bare Exception; a panic is no Exception
         if not isinstance(error, Exception) and type(error).__name__ != "PanicException":
             raise
         raise ModelError(f"{what}: {_reason(error)}") from error

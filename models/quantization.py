@@ -27,6 +27,9 @@ from gec.models.transformer import Transformer
 LEVELS = 127
 """Largest magnitude of an int8 value; symmetric, so -128 is not used."""
 
+STORED = (torch.int8, torch.float16, torch.bfloat16, torch.float32, torch.float64)
+"""What weights are stored in."""
+
 _AT_ONCE = 1 << 21
 """Values of a product computed at once; the logits of a batch exist three times on the way."""
 
@@ -60,7 +63,7 @@ class Int8Linear(nn.Module):
         """Take int8 weights [out, in] with their scales [out]."""
         super().__init__()
         if weight.dtype != torch.int8 or weight.dim() != 2:
-            raise ValueError(f"int8 weights [out, in] wanted, not {weight.dtype} {[*weight.shape]}")
+            raise ValueError(f"weight: int8 [out, in] wanted, not {weight.dtype} {[*weight.shape]}")
         for name, x in (("scale", scale), ("bias", bias)):
             if x is not None and (x.dtype != torch.float32 or x.shape != weight.shape[:1]):
                 raise ValueError(
@@ -145,6 +148,32 @@ def compress(network: Transformer) -> dict[str, Tensor]:
     return compressed
 
 
+def check_stored(state: Mapping[str, Tensor]) -> None:
+    """Refuse int8 tensors that :func:`compress` would not have made.
+
+    Raises:
+        ValueError: one is no matrix, or its scales are not one number a row.
+        KeyError: one has no scales.
+    """
+    for name, tensor in state.items():
+        if tensor.dtype == torch.int8:
+            scale = state[f"{name}.scale"]
+            if tensor.dim() != 2 or not scale.is_floating_point():
+                raise ValueError(f"{name} must be int8 rows with scales in floating point")
+            if scale.shape != tensor.shape[:1]:
+                raise ValueError(
+                    f"{name}.scale must have {len(tensor)} numbers, not {list(scale.shape)}"
+                )
+
+
+def check_finite(state: Mapping[str, Tensor]) -> None:
+    """Raise ValueError if a number is NaN or infinite: so would be what is computed with it."""
+    for name, tensor in state.items():
+        bounds = tensor.aminmax() if tensor.is_floating_point() and tensor.numel() else ()
+        if not all(bound.isfinite() for bound in bounds):
+            raise ValueError(f"{name} holds NaN or infinity")
+
+
 def expand(state: Mapping[str, Tensor]) -> dict[str, Tensor]:
     """Return the state that :func:`compress` made, in floating point; any other one unchanged."""
     expanded = {}
@@ -177,17 +206,21 @@ def adopt(network: Transformer, state: Mapping[str, Tensor]) -> None:
 
     Raises:
         RuntimeError: tensors are missing, unknown or of other shapes, in torch's own words.
+        ValueError: they are of other types.
     """
     rest = {name: t if t.dtype == torch.int8 else t.float() for name, t in state.items()}
+    check_finite(rest)
 
     def stored(name: str, linear: nn.Linear) -> Int8Linear:
         source = "embedding" if name == "output" and network.config.tie_embeddings else name
         weight, scale = rest.pop(f"{source}.weight"), rest.pop(f"{source}.weight.scale")
         if weight.shape != linear.weight.shape or scale.shape != weight.shape[:1]:
             raise RuntimeError(f"size mismatch for {source}.weight: {tuple(weight.shape)}")
-        return Int8Linear(
-            weight, scale, rest.pop(f"{name}.bias") if linear.bias is not None else None
-        )
+        bias = rest.pop(f"{name}.bias") if linear.bias is not None else None
+        try:
+            return Int8Linear(weight, scale, bias)
+        except ValueError as error:
+            raise ValueError(f"{name}.{error}") from None
 
     quantized = _replace(network, stored)
     missing, unknown = network.load_state_dict(rest, strict=False, assign=True)

@@ -127,7 +127,9 @@ class Subwords:
         check_byte_level(tokenizer)
         self._tokenizer = tokenizer
         self._inflections = inflections
-        self._pieces: list[str] = [tokenizer.id_to_token(i) for i in range(tokenizer.get_vocab_size())]
+        self._pieces: list[str] = [
+            tokenizer.id_to_token(i) or "" for i in range(tokenizer.get_vocab_size())
+        ]
         self._encode_word = lru_cache(maxsize=200_000)(self._encode_word_uncached)
         self._raw = lru_cache(maxsize=None)(self._raw_uncached)
         self._readable = lru_cache(maxsize=None)(self._readable_uncached)

@@ -131,12 +131,10 @@ def parse_json(text: str) -> Any:
         raise ValueError("brackets within brackets without end") from None
     level = [value]
     for _ in range(_DEEPEST):
-        below: list[Any] = []
-        for item in level:
-            below += item.values() if isinstance(item, dict) else item
-        level = [item for item in below if isinstance(item, dict | list)]
+        level = [item for item in level if isinstance(item, dict | list)]
         if not level:
             return value
+        level = [x for item in level for x in (item.values() if isinstance(item, dict) else item)]
     raise ValueError(f"more than {_DEEPEST} brackets within brackets")
 
 

@@ -42,6 +42,29 @@ INLINE __mmask16 lanes(int64_t place, int64_t length)
     return left >= LANES ? (__mmask16)0xffff : (__mmask16)((1u << left) - 1);
 }
 
+/* Masked loads and stores. The address sanitizer does not see what they touch: under it (make
+   sanitize) each lane is read by itself first. */
+#ifdef __SANITIZE_ADDRESS__
+#define TOUCH(type, place, mask)                             \
+    for (int lane = 0; lane < LANES; lane++)                 \
+        if ((mask) >> lane & 1)                              \
+            (void)((const volatile type *)(place))[lane];
+#else
+#define TOUCH(type, place, mask)
+#endif
+
+INLINE __m512 load(__mmask16 mask, const float *place)
+{
+    TOUCH(float, place, mask)
+    return _mm512_maskz_loadu_ps(mask, place);
+}
+
+INLINE void save(float *place, __mmask16 mask, __m512 x)
+{
+    TOUCH(float, place, mask)
+    _mm512_mask_storeu_ps(place, mask, x);
+}
+
 /* ---- int8 linear layers */
 
 typedef struct {
@@ -64,7 +87,7 @@ VNNI static void quantize_row(const Linear *p, int64_t row)
     __m512 largest = _mm512_setzero_ps();
     __mmask16 odd = 0; /* the maximum would lose a NaN */
     for (int64_t i = 0; i < p->inputs; i += LANES) {
-        const __m512 size = _mm512_abs_ps(_mm512_maskz_loadu_ps(lanes(i, p->inputs), x + i));
+        const __m512 size = _mm512_abs_ps(load(lanes(i, p->inputs), x + i));
         largest = _mm512_max_ps(largest, size);
         odd |= _mm512_cmp_ps_mask(size, _mm512_set1_ps(INFINITY), _CMP_NLT_UQ);
     }
@@ -83,9 +106,10 @@ VNNI static void quantize_row(const Linear *p, int64_t row)
     __m512i sum = _mm512_setzero_si512();
     for (int64_t i = 0; i < p->inputs; i += LANES) {
         const __mmask16 mask = lanes(i, p->inputs);
-        const __m512 quotient = _mm512_div_ps(_mm512_maskz_loadu_ps(mask, x + i), divisor);
+        const __m512 quotient = _mm512_div_ps(load(mask, x + i), divisor);
         const __m512i rounded = _mm512_cvtps_epi32(quotient); /* halves to even */
         sum = _mm512_add_epi32(sum, rounded);
+        TOUCH(int8_t, values + i, mask)
         _mm512_mask_cvtepi32_storeu_epi8(values + i, mask, rounded);
     }
     for (int64_t i = p->inputs; i < p->groups * 4; i++)
@@ -100,12 +124,12 @@ VNNI_INLINE void store(const Linear *p, int64_t row, int64_t channel, __m512i su
     const __mmask16 mask = lanes(channel, p->channels);
     sum = _mm512_sub_epi32(sum, _mm512_set1_epi32(p->offset[row]));
     __m512 y = _mm512_mul_ps(_mm512_cvtepi32_ps(sum), _mm512_set1_ps(p->row_scale[row]));
-    y = _mm512_mul_ps(y, _mm512_maskz_loadu_ps(mask, p->scale + channel));
+    y = _mm512_mul_ps(y, load(mask, p->scale + channel));
     if (p->bias)
-        y = _mm512_add_ps(y, _mm512_maskz_loadu_ps(mask, p->bias + channel));
+        y = _mm512_add_ps(y, load(mask, p->bias + channel));
     if (p->relu)
         y = _mm512_max_ps(_mm512_setzero_ps(), y); /* NaN stays NaN */
-    _mm512_mask_storeu_ps(p->y + row * p->channels + channel, mask, y);
+    save(p->y + row * p->channels + channel, mask, y);
 }
 
 /* Sums live in variables of their own: in an array the compiler would keep them in memory. */
@@ -206,10 +230,10 @@ INLINE void float_store(const FloatLinear *p, int64_t row, int64_t channel, __m5
         return;
     const __mmask16 mask = lanes(channel, p->channels);
     if (p->bias)
-        sum = _mm512_add_ps(sum, _mm512_maskz_loadu_ps(mask, p->bias + channel));
+        sum = _mm512_add_ps(sum, load(mask, p->bias + channel));
     if (p->relu)
         sum = _mm512_max_ps(_mm512_setzero_ps(), sum); /* NaN stays NaN */
-    _mm512_mask_storeu_ps(p->y + row * p->channels + channel, mask, sum);
+    save(p->y + row * p->channels + channel, mask, sum);
 }
 
 /* As `tile`; a sum is taken input by input, however many rows there are. */
@@ -277,20 +301,20 @@ AVX512 static void norm_row(
 {
     __m512 sum = _mm512_setzero_ps(), squares = sum;
     for (int64_t i = 0; i < width; i += LANES)
-        sum = _mm512_add_ps(sum, _mm512_maskz_loadu_ps(lanes(i, width), x + i));
+        sum = _mm512_add_ps(sum, load(lanes(i, width), x + i));
     const __m512 mean = _mm512_set1_ps(_mm512_reduce_add_ps(sum) / (float)width);
     for (int64_t i = 0; i < width; i += LANES) {
         const __mmask16 mask = lanes(i, width);
-        const __m512 off = _mm512_maskz_sub_ps(mask, _mm512_maskz_loadu_ps(mask, x + i), mean);
+        const __m512 off = _mm512_maskz_sub_ps(mask, load(mask, x + i), mean);
         squares = _mm512_fmadd_ps(off, off, squares);
     }
     const float variance = _mm512_reduce_add_ps(squares) / (float)width;
     const __m512 factor = _mm512_set1_ps(1.0f / sqrtf(variance + epsilon));
     for (int64_t i = 0; i < width; i += LANES) {
         const __mmask16 mask = lanes(i, width);
-        __m512 z = _mm512_sub_ps(_mm512_maskz_loadu_ps(mask, x + i), mean);
-        z = _mm512_mul_ps(_mm512_mul_ps(z, factor), _mm512_maskz_loadu_ps(mask, weight + i));
-        _mm512_mask_storeu_ps(y + i, mask, _mm512_add_ps(z, _mm512_maskz_loadu_ps(mask, bias + i)));
+        __m512 z = _mm512_sub_ps(load(mask, x + i), mean);
+        z = _mm512_mul_ps(_mm512_mul_ps(z, factor), load(mask, weight + i));
+        save(y + i, mask, _mm512_add_ps(z, load(mask, bias + i)));
     }
 }
 
@@ -366,8 +390,8 @@ INLINE __m512 products(
             parts[i] = _mm512_setzero_ps();
             for (int64_t d = 0; d < width; d += LANES) {
                 const __mmask16 m = lanes(d, width);
-                parts[i] = _mm512_fmadd_ps(_mm512_maskz_loadu_ps(m, q + d),
-                                           _mm512_maskz_loadu_ps(m, key + d), parts[i]);
+                parts[i] = _mm512_fmadd_ps(load(m, q + d),
+                                           load(m, key + d), parts[i]);
             }
         }
     }
@@ -385,10 +409,10 @@ INLINE void weigh(const float *weights, const float *v, int64_t place, int64_t k
         const __m512 weight = _mm512_set1_ps(weights[key]);
         for (int c = 0; c < count; c++)
             parts[c] = _mm512_fmadd_ps(
-                weight, _mm512_maskz_loadu_ps(c == count - 1 ? last : 0xffff, v + LANES * c), parts[c]);
+                weight, load(c == count - 1 ? last : 0xffff, v + LANES * c), parts[c]);
     }
     for (int c = 0; c < count; c++)
-        _mm512_mask_storeu_ps(y + LANES * c, c == count - 1 ? last : 0xffff,
+        save(y + LANES * c, c == count - 1 ? last : 0xffff,
                               _mm512_div_ps(parts[c], total));
 }
 
@@ -406,9 +430,11 @@ INLINE void attend(const Attention *p, int64_t row, int64_t head, int64_t query,
     __m512 largest = nothing;
     for (int64_t first = 0; first < keys; first += LANES) {
         __mmask16 seen = lanes(first, keys);
-        if (mask)
+        if (mask) {
+            TOUCH(uint8_t, mask + first, seen)
             seen = _mm_mask_test_epi8_mask(
                 seen, _mm_maskz_loadu_epi8(seen, mask + first), _mm_set1_epi8(-1));
+        }
         __m512 score = nothing;
         if (seen)
             score = _mm512_mask_mul_ps(

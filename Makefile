@@ -2,6 +2,7 @@
 # make test     set up, then run every test   (PYTEST_ARGS="-k diff" for some of them)
 #               (all of them: then those that need fairseq, in .venv-fairseq)
 # make lint     ruff and mypy                 (make format repairs what can be repaired)
+# make sanitize the C kernel and damaged bundles under the address and undefined behaviour sanitizers
 # make docs     regenerate the option tables of docs/cli.md
 # make bench    measure everything in docs/performance.md   (BENCH_FILE=conll13.m2; takes hours,
 #               on an idle machine)
@@ -27,7 +28,8 @@ TEST_EXTRAS := train,eval,serve,batch,convert,test,dev
 PIP_INSTALL := $(BIN)/python -m pip --disable-pip-version-check --no-input install --quiet \
 	--no-build-isolation --constraint constraints.txt
 
-.PHONY: demo test test-fairseq .venv-fairseq lint types format docs bench clean system-packages
+.PHONY: demo test test-fairseq .venv-fairseq lint types sanitize format docs bench clean \
+	system-packages
 .DELETE_ON_ERROR:
 
 demo: .venv/.runtime
@@ -55,6 +57,25 @@ types: .venv/.tests
 	done
 	cd build/types && MYPYPATH=. ../../$(BIN)/mypy --strict --config-file ../../pyproject.toml \
 		--cache-dir ../../.mypy_cache --package gec
+
+# A second tree of links, in which the kernel is compiled to stop at what it must not do. Threads
+# are one: the sanitizers know OpenMP's as little as the memory of torch's allocator. Needs gcc.
+SANITIZE_INPUTS ?= 2000
+SANITIZE_SEED ?= 0
+
+sanitize: .venv/.tests
+	@rm -rf build/sanitize && mkdir -p build/sanitize/gec/models
+	@ln -s "$(CURDIR)"/gec/* build/sanitize/gec/
+	@ln -s "$(CURDIR)/eval" "$(CURDIR)/web" build/sanitize/gec/
+	@ln -s $(filter-out %.so,$(addprefix "$(CURDIR)"/,$(wildcard models/*))) build/sanitize/gec/models/
+	gcc -g -O1 -fsanitize=address,undefined -fno-sanitize-recover=all -fopenmp -ffp-contract=off \
+		-shared -fPIC $$($(BIN)/python -c 'import sysconfig; print("-I" + sysconfig.get_path("include"))') \
+		models/_native.c -o build/sanitize/gec/models/_native.so
+	for run in "-m pytest -q tests/models/test_native.py tests/models/test_quantization.py" \
+		"tests/models/fuzz_bundles.py --inputs $(SANITIZE_INPUTS) --seed $(SANITIZE_SEED)"; do \
+		PYTHONSAFEPATH=1 PYTHONPATH=build/sanitize OMP_NUM_THREADS=1 ASAN_OPTIONS=detect_leaks=0 \
+			LD_PRELOAD=$$(gcc -print-file-name=libasan.so) $(BIN)/python $$run || exit 1; \
+	done
 
 format: .venv/.tests
 	$(BIN)/ruff check --fix-only --quiet .

@@ -27,7 +27,7 @@ from gec.text.edits import Edit, WordEdit, align, apply, classify, to_edits
 from gec.text.ngrams import NGrams
 from gec.text.segmentation import Sentence, looks_english, segment, windows
 from gec.text.spelling import Speller
-from gec.text.subwords import Subwords
+from gec.text.subwords import WordCodec
 from gec.text.words import Word, split_tokenized, tokenize_line
 
 STRATEGIES = ("iad", "greedy", "beam")
@@ -200,7 +200,7 @@ class Corrector:
     def __init__(
         self,
         model: Model,
-        subwords: Subwords,
+        subwords: WordCodec,
         *,
         strategy: str = "iad",
         settings: Mapping[str, Setting] | None = None,

@@ -1,4 +1,5 @@
-/* Inference on a CPU with AVX-512 VNNI, for gec.models.native, which says what each function means.
+/* Inference on a CPU with AVX-512, for gec.models.native, which says what each function means. Int8
+   layers need VNNI as well.
 
    What one call does here took ten tensor operations, each on a few thousand numbers. And what it
    gives for a token depends on that token alone: sums are taken in an order that no block, padding or
@@ -24,8 +25,10 @@
 #include <immintrin.h>
 #include <math.h>
 #include <string.h>
-#define AVX512 __attribute__((target("avx512f,avx512bw,avx512dq,avx512vl,avx512vnni,fma")))
+#define AVX512 __attribute__((target("avx512f,avx512bw,avx512dq,avx512vl,fma")))
+#define VNNI __attribute__((target("avx512f,avx512bw,avx512dq,avx512vl,avx512vnni,fma")))
 #define INLINE AVX512 static inline __attribute__((always_inline))
+#define VNNI_INLINE VNNI static inline __attribute__((always_inline))
 
 enum { LANES = 16, PANEL = 64, TILE = 6, LEVELS = 127 };
 
@@ -37,6 +40,29 @@ INLINE __mmask16 lanes(int64_t place, int64_t length)
 {
     const int64_t left = length - place;
     return left >= LANES ? (__mmask16)0xffff : (__mmask16)((1u << left) - 1);
+}
+
+/* Masked loads and stores. The address sanitizer does not see what they touch: under it (make
+   sanitize) each lane is read by itself first. */
+#ifdef __SANITIZE_ADDRESS__
+#define TOUCH(type, place, mask)                             \
+    for (int lane = 0; lane < LANES; lane++)                 \
+        if ((mask) >> lane & 1)                              \
+            (void)((const volatile type *)(place))[lane];
+#else
+#define TOUCH(type, place, mask)
+#endif
+
+INLINE __m512 load(__mmask16 mask, const float *place)
+{
+    TOUCH(float, place, mask)
+    return _mm512_maskz_loadu_ps(mask, place);
+}
+
+INLINE void save(float *place, __mmask16 mask, __m512 x)
+{
+    TOUCH(float, place, mask)
+    _mm512_mask_storeu_ps(place, mask, x);
 }
 
 /* ---- int8 linear layers */
@@ -53,15 +79,24 @@ typedef struct {
     int32_t *offset; /* 128 times the sum of a row's values */
 } Linear;
 
-AVX512 static void quantize_row(const Linear *p, int64_t row)
+VNNI static void quantize_row(const Linear *p, int64_t row)
 {
     const float *x = p->x + row * p->inputs;
     int8_t *values = p->values + row * p->groups * 4;
 
     __m512 largest = _mm512_setzero_ps();
-    for (int64_t i = 0; i < p->inputs; i += LANES)
-        largest = _mm512_max_ps(
-            largest, _mm512_abs_ps(_mm512_maskz_loadu_ps(lanes(i, p->inputs), x + i)));
+    __mmask16 odd = 0; /* the maximum would lose a NaN */
+    for (int64_t i = 0; i < p->inputs; i += LANES) {
+        const __m512 size = _mm512_abs_ps(load(lanes(i, p->inputs), x + i));
+        largest = _mm512_max_ps(largest, size);
+        odd |= _mm512_cmp_ps_mask(size, _mm512_set1_ps(INFINITY), _CMP_NLT_UQ);
+    }
+    if (odd) { /* NaN or an infinity: the row's results are NaN */
+        p->row_scale[row] = NAN;
+        p->offset[row] = 0;
+        memset(values, 0, (size_t)(p->groups * 4));
+        return;
+    }
     float scale = _mm512_reduce_max_ps(largest) * (float)(1.0 / LEVELS);
     if (scale < 1e-30f)
         scale = 1e-30f;
@@ -71,9 +106,10 @@ AVX512 static void quantize_row(const Linear *p, int64_t row)
     __m512i sum = _mm512_setzero_si512();
     for (int64_t i = 0; i < p->inputs; i += LANES) {
         const __mmask16 mask = lanes(i, p->inputs);
-        const __m512 quotient = _mm512_div_ps(_mm512_maskz_loadu_ps(mask, x + i), divisor);
+        const __m512 quotient = _mm512_div_ps(load(mask, x + i), divisor);
         const __m512i rounded = _mm512_cvtps_epi32(quotient); /* halves to even */
         sum = _mm512_add_epi32(sum, rounded);
+        TOUCH(int8_t, values + i, mask)
         _mm512_mask_cvtepi32_storeu_epi8(values + i, mask, rounded);
     }
     for (int64_t i = p->inputs; i < p->groups * 4; i++)
@@ -81,26 +117,26 @@ AVX512 static void quantize_row(const Linear *p, int64_t row)
     p->offset[row] = 128 * _mm512_reduce_add_epi32(sum);
 }
 
-INLINE void store(const Linear *p, int64_t row, int64_t channel, __m512i sum)
+VNNI_INLINE void store(const Linear *p, int64_t row, int64_t channel, __m512i sum)
 {
     if (channel >= p->channels)
         return;
     const __mmask16 mask = lanes(channel, p->channels);
     sum = _mm512_sub_epi32(sum, _mm512_set1_epi32(p->offset[row]));
     __m512 y = _mm512_mul_ps(_mm512_cvtepi32_ps(sum), _mm512_set1_ps(p->row_scale[row]));
-    y = _mm512_mul_ps(y, _mm512_maskz_loadu_ps(mask, p->scale + channel));
+    y = _mm512_mul_ps(y, load(mask, p->scale + channel));
     if (p->bias)
-        y = _mm512_add_ps(y, _mm512_maskz_loadu_ps(mask, p->bias + channel));
+        y = _mm512_add_ps(y, load(mask, p->bias + channel));
     if (p->relu)
-        y = _mm512_max_ps(y, _mm512_setzero_ps());
-    _mm512_mask_storeu_ps(p->y + row * p->channels + channel, mask, y);
+        y = _mm512_max_ps(_mm512_setzero_ps(), y); /* NaN stays NaN */
+    save(p->y + row * p->channels + channel, mask, y);
 }
 
 /* Sums live in variables of their own: in an array the compiler would keep them in memory. */
 #define EACH_ROW(DO) DO(0) DO(1) DO(2) DO(3) DO(4) DO(5)
 
 /* `count` rows from `row` on, at most TILE, times one panel of 64 channels. */
-INLINE void tile(const Linear *p, int64_t panel, int64_t row, const int count)
+VNNI_INLINE void tile(const Linear *p, int64_t panel, int64_t row, const int count)
 {
     const int64_t stride = p->groups * 4;
     const int8_t *values = p->values + row * stride;
@@ -135,7 +171,7 @@ INLINE void tile(const Linear *p, int64_t panel, int64_t row, const int count)
     EACH_ROW(STORE)
 }
 
-AVX512 static void panel_product(const Linear *p, int64_t panel)
+VNNI static void panel_product(const Linear *p, int64_t panel)
 {
     int64_t row = 0;
     for (; row + TILE <= p->rows; row += TILE)
@@ -194,10 +230,10 @@ INLINE void float_store(const FloatLinear *p, int64_t row, int64_t channel, __m5
         return;
     const __mmask16 mask = lanes(channel, p->channels);
     if (p->bias)
-        sum = _mm512_add_ps(sum, _mm512_maskz_loadu_ps(mask, p->bias + channel));
+        sum = _mm512_add_ps(sum, load(mask, p->bias + channel));
     if (p->relu)
         sum = _mm512_max_ps(_mm512_setzero_ps(), sum); /* NaN stays NaN */
-    _mm512_mask_storeu_ps(p->y + row * p->channels + channel, mask, sum);
+    save(p->y + row * p->channels + channel, mask, sum);
 }
 
 /* As `tile`; a sum is taken input by input, however many rows there are. */
@@ -265,20 +301,20 @@ AVX512 static void norm_row(
 {
     __m512 sum = _mm512_setzero_ps(), squares = sum;
     for (int64_t i = 0; i < width; i += LANES)
-        sum = _mm512_add_ps(sum, _mm512_maskz_loadu_ps(lanes(i, width), x + i));
+        sum = _mm512_add_ps(sum, load(lanes(i, width), x + i));
     const __m512 mean = _mm512_set1_ps(_mm512_reduce_add_ps(sum) / (float)width);
     for (int64_t i = 0; i < width; i += LANES) {
         const __mmask16 mask = lanes(i, width);
-        const __m512 off = _mm512_maskz_sub_ps(mask, _mm512_maskz_loadu_ps(mask, x + i), mean);
+        const __m512 off = _mm512_maskz_sub_ps(mask, load(mask, x + i), mean);
         squares = _mm512_fmadd_ps(off, off, squares);
     }
     const float variance = _mm512_reduce_add_ps(squares) / (float)width;
     const __m512 factor = _mm512_set1_ps(1.0f / sqrtf(variance + epsilon));
     for (int64_t i = 0; i < width; i += LANES) {
         const __mmask16 mask = lanes(i, width);
-        __m512 z = _mm512_sub_ps(_mm512_maskz_loadu_ps(mask, x + i), mean);
-        z = _mm512_mul_ps(_mm512_mul_ps(z, factor), _mm512_maskz_loadu_ps(mask, weight + i));
-        _mm512_mask_storeu_ps(y + i, mask, _mm512_add_ps(z, _mm512_maskz_loadu_ps(mask, bias + i)));
+        __m512 z = _mm512_sub_ps(load(mask, x + i), mean);
+        z = _mm512_mul_ps(_mm512_mul_ps(z, factor), load(mask, weight + i));
+        save(y + i, mask, _mm512_add_ps(z, load(mask, bias + i)));
     }
 }
 
@@ -299,10 +335,10 @@ typedef struct {
     float *y; /* [batch, queries, heads, width] */
 } Attention;
 
-/* e^x for x <= 0 to about two units in the last place: 2^n times a polynomial of the rest. */
+/* e^x for x <= 0 to about two units in the last place: 2^n times a polynomial of the rest. NaN stays. */
 INLINE __m512 exponential(__m512 x)
 {
-    x = _mm512_max_ps(x, _mm512_set1_ps(-87.0f));
+    x = _mm512_max_ps(_mm512_set1_ps(-87.0f), x);
     const __m512 n = _mm512_roundscale_ps(_mm512_mul_ps(x, _mm512_set1_ps(1.44269504f)), 0);
     __m512 r = _mm512_fnmadd_ps(n, _mm512_set1_ps(0.693359375f), x); /* ln 2 in two parts */
     r = _mm512_fnmadd_ps(n, _mm512_set1_ps(-2.12194440e-4f), r);
@@ -354,8 +390,8 @@ INLINE __m512 products(
             parts[i] = _mm512_setzero_ps();
             for (int64_t d = 0; d < width; d += LANES) {
                 const __mmask16 m = lanes(d, width);
-                parts[i] = _mm512_fmadd_ps(_mm512_maskz_loadu_ps(m, q + d),
-                                           _mm512_maskz_loadu_ps(m, key + d), parts[i]);
+                parts[i] = _mm512_fmadd_ps(load(m, q + d),
+                                           load(m, key + d), parts[i]);
             }
         }
     }
@@ -373,10 +409,10 @@ INLINE void weigh(const float *weights, const float *v, int64_t place, int64_t k
         const __m512 weight = _mm512_set1_ps(weights[key]);
         for (int c = 0; c < count; c++)
             parts[c] = _mm512_fmadd_ps(
-                weight, _mm512_maskz_loadu_ps(c == count - 1 ? last : 0xffff, v + LANES * c), parts[c]);
+                weight, load(c == count - 1 ? last : 0xffff, v + LANES * c), parts[c]);
     }
     for (int c = 0; c < count; c++)
-        _mm512_mask_storeu_ps(y + LANES * c, c == count - 1 ? last : 0xffff,
+        save(y + LANES * c, c == count - 1 ? last : 0xffff,
                               _mm512_div_ps(parts[c], total));
 }
 
@@ -394,9 +430,11 @@ INLINE void attend(const Attention *p, int64_t row, int64_t head, int64_t query,
     __m512 largest = nothing;
     for (int64_t first = 0; first < keys; first += LANES) {
         __mmask16 seen = lanes(first, keys);
-        if (mask)
+        if (mask) {
+            TOUCH(uint8_t, mask + first, seen)
             seen = _mm_mask_test_epi8_mask(
                 seen, _mm_maskz_loadu_epi8(seen, mask + first), _mm_set1_epi8(-1));
+        }
         __m512 score = nothing;
         if (seen)
             score = _mm512_mask_mul_ps(
@@ -410,7 +448,7 @@ INLINE void attend(const Attention *p, int64_t row, int64_t head, int64_t query,
     __m512 sum = _mm512_setzero_ps();
     for (int64_t first = 0; first < keys; first += LANES) {
         const __m512 score = _mm512_loadu_ps(scores + first);
-        const __mmask16 seen = _mm512_cmp_ps_mask(score, nothing, _CMP_NEQ_OQ);
+        const __mmask16 seen = _mm512_cmp_ps_mask(score, nothing, _CMP_NEQ_UQ);
         const __m512 weight = _mm512_maskz_mov_ps(seen, exponential(_mm512_sub_ps(score, top)));
         _mm512_storeu_ps(scores + first, weight);
         sum = _mm512_add_ps(sum, weight);
@@ -462,10 +500,11 @@ static PyObject *supported(PyObject *self, PyObject *unused)
 {
     (void)self, (void)unused;
 #ifdef NATIVE
-    return PyBool_FromLong(__builtin_cpu_supports("avx512vnni") && __builtin_cpu_supports("avx512bw") &&
-                           __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl"));
+    const int floats = __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512dq") &&
+                       __builtin_cpu_supports("avx512vl");
+    return PyLong_FromLong(floats ? 1 + (__builtin_cpu_supports("avx512vnni") != 0) : 0);
 #else
-    Py_RETURN_FALSE;
+    return PyLong_FromLong(0);
 #endif
 }
 
@@ -610,7 +649,7 @@ static PyObject *attention(PyObject *self, PyObject *const *args, Py_ssize_t giv
 #endif
 
 static PyMethodDef methods[] = {
-    {"supported", supported, METH_NOARGS, "Whether this processor has what the others need."},
+    {"supported", supported, METH_NOARGS, "What this processor can: 2 all, 1 all but int8, 0 nothing."},
 #ifdef NATIVE
     METHOD(pack, "weight, panels, channels, inputs"),
     METHOD(linear_int8, "x, rows, inputs, panels, channels, scale, bias or 0, relu, y, threads"),
@@ -623,7 +662,7 @@ static PyMethodDef methods[] = {
 };
 
 static struct PyModuleDef module = {
-    PyModuleDef_HEAD_INIT, "_native", "Inference on a CPU with AVX-512 VNNI.", -1, methods,
+    PyModuleDef_HEAD_INIT, "_native", "Inference on a CPU with AVX-512.", -1, methods,
     NULL, NULL, NULL, NULL,
 };
 

@@ -4,8 +4,10 @@
 model ``ngrams.bin`` are optional. A converted bundle names its foreign tokenizer in ``config.json``
 (:mod:`gec.models.foreign`).
 
-Loading one executes nothing: JSON and safetensors only. Weights are stored in float16 or int8 and
-computed in the precision asked for; ``precision`` in ``config.json`` is the one for a CPU.
+Loading one executes nothing: JSON and safetensors only. A bundle is untrusted: whatever its files
+hold, loading it gives a bundle or a ModelError, and takes no more memory than a small multiple of
+the files (docs/security.md). Weights are stored in float16 or int8 and computed in the precision
+asked for; ``precision`` in ``config.json`` is the one for a CPU.
 """
 
 from __future__ import annotations
@@ -19,7 +21,6 @@ from pathlib import Path
 from typing import Any, cast
 
 import torch
-from safetensors import SafetensorError
 from safetensors.torch import load_file, save_file
 from torch import Tensor
 from torch.overrides import TorchFunctionMode
@@ -29,14 +30,26 @@ from gec.corrector import BALANCED, Setting
 from gec.errors import ConfigError, DataError, ModelError
 from gec.models.foreign import ForeignSubwords
 from gec.models.inference import check_weights
-from gec.models.quantization import adopt, compress, expand, quantize
+from gec.models.quantization import (
+    STORED,
+    adopt,
+    check_finite,
+    check_stored,
+    compress,
+    expand,
+    quantize,
+)
 from gec.models.transformer import Transformer, TransformerConfig
 from gec.text.ngrams import NGrams
 from gec.text.spelling import Speller
-from gec.text.subwords import Subwords
+from gec.text.subwords import Subwords, WordCodec
+from gec.untrusted import check_folder, guarded, read_json, size_of
 
 FORMAT = 1
 BUNDLES = Path(__file__).parent / "bundles"
+PRECISIONS = ("int8", "fp32", "bf16", "fp16")
+_MOST_LAYERS = 256  # of the encoder or the decoder
+_LARGEST_TABLE = 1 << 26  # numbers of the sines and cosines, which are in no file
 
 
 def _settings(values: dict[str, dict[str, Any]] | None = None) -> dict[str, Setting]:
@@ -64,7 +77,7 @@ class Bundle:
     name: str
     config: dict[str, Any]
     network: Transformer
-    subwords: Subwords
+    subwords: WordCodec
     speller: Speller | None = None
     ngrams: NGrams | None = None
     settings: dict[str, Setting] = field(default_factory=_settings)
@@ -72,10 +85,16 @@ class Bundle:
 
 
 def find(name_or_path: str) -> Path:
-    """Return the folder of a shipped bundle (``en``) or of a path; raises ModelError."""
+    """Return the folder of a shipped bundle (``en``) or of a path.
+
+    Raises:
+        ModelError: there is none, or it holds links out of it, devices or pipes.
+    """
     for folder in (BUNDLES / name_or_path, Path(name_or_path)):
         with suppress(OSError):  # a name too long for a file
             if (folder / "config.json").is_file():
+                if folder.parent != BUNDLES:  # an installer may link the files of a package
+                    check_folder(folder)
                 return folder
     shipped = ", ".join(sorted(p.parent.name for p in BUNDLES.glob("*/config.json"))) or "none"
     raise ModelError(
@@ -101,11 +120,13 @@ def load(
         calibration = Calibration(**config.get("confidence", {}))
     except (AttributeError, TypeError, ConfigError) as error:
         raise ModelError(f"{folder / 'config.json'}, confidence: {error}") from error
+    architecture = TransformerConfig.from_dict(config["network"])
+    check_sizes(architecture, folder / "model.safetensors")
     foreign = config.get("tokenizer")
-    subwords = ForeignSubwords.of(folder, foreign) if foreign else Subwords.load(folder)
+    subwords: WordCodec = ForeignSubwords.of(folder, foreign) if foreign else Subwords.load(folder)
+    check_vocabulary(folder, len(subwords), architecture, exactly=not foreign)
     with laid_out():
-        network = Transformer(TransformerConfig.from_dict(config["network"]))
-    check_vocabulary(folder, len(subwords), network, exactly=not foreign)
+        network = Transformer(architecture)
     read_weights(network, folder / "model.safetensors", dtype)
     return Bundle(
         folder.name,
@@ -144,10 +165,7 @@ def laid_out() -> Iterator[None]:
 
 def read_config(folder: Path) -> dict[str, Any]:
     """Return a bundle's ``config.json``; one that cannot be used raises ModelError."""
-    try:
-        config = json.loads((folder / "config.json").read_text(encoding="utf-8"))
-    except (OSError, ValueError) as error:
-        raise ModelError(f"cannot read {folder / 'config.json'}: {error}") from error
+    config = read_json(folder / "config.json")
     version = config.get("format") if isinstance(config, dict) else None
     if version != FORMAT:
         raise ModelError(
@@ -163,17 +181,62 @@ def precision_for(folder: Path, device: torch.device) -> str:
     """Return the precision a bundle is to be run in where none is asked for."""
     if device.type == "cuda":
         return "bf16"
-    return str(read_config(folder).get("precision", "fp32"))
+    precision: str = read_config(folder).get("precision", "fp32")
+    if precision not in PRECISIONS:
+        raise ModelError(f"{folder / 'config.json'}: unknown precision {precision!r}")
+    return precision
+
+
+def check_sizes(config: TransformerConfig, path: Path, *, encoder: bool = True) -> None:
+    """Refuse a network that the file at ``path`` is too small for, before it takes memory.
+
+    Args:
+        encoder: False: the network has none of its own.
+
+    Raises:
+        ModelError: it has more weights than the file has bytes, or layers or positions without end.
+    """
+    layers = max(config.encoder_layers, config.decoder_layers)
+    if layers > _MOST_LAYERS:
+        raise ModelError(f"a network of {layers} layers: at most {_MOST_LAYERS} are read")
+    places = config.position_offset + config.max_positions
+    if places * config.width > _LARGEST_TABLE:
+        raise ModelError(f"{places} positions of width {config.width} are too many to be read")
+    weights, size = _weights(config, encoder), size_of(path, "load")
+    if weights > size:
+        raise ModelError(
+            f"cannot load {path}: size mismatch: {size} bytes for at least {weights} weights"
+        )
+
+
+def _weights(config: TransformerConfig, encoder: bool) -> int:
+    """Return how many weights the large matrices of a network have."""
+    width = config.width
+
+    def layer(heads: int, ffn_width: int, attentions: int) -> int:
+        inner = heads * (config.head_width or width // heads)
+        return 4 * attentions * inner * width + (2 + config.gated) * width * ffn_width
+
+    tables = config.vocab_size * (1 if config.tie_embeddings else 2)
+    tables += config.source_vocab_size or 0
+    tables += config.max_positions * (1 + encoder) * (config.positions == "learned")
+    decoder_heads = config.decoder_heads or config.heads
+    decoder_ffn_width = config.decoder_ffn_width or config.ffn_width
+    return (
+        tables * width
+        + encoder * config.encoder_layers * layer(config.heads, config.ffn_width, 1)
+        + config.decoder_layers * layer(decoder_heads, decoder_ffn_width, 2)
+    )
 
 
 def check_vocabulary(
-    folder: Path, entries: int, network: Transformer, *, exactly: bool = True
+    folder: Path, entries: int, config: TransformerConfig, *, exactly: bool = True
 ) -> None:
     """Raise ModelError where the tokenizer's size is not the network's.
 
     Not ``exactly``: foreign networks may have more ids than tokens, to make a round number.
     """
-    size = network.config.vocab_size
+    size = config.vocab_size
     if entries > size or (exactly and entries < size):
         raise ModelError(f"{folder}: tokenizer.json has {entries} entries, config.json says {size}")
 
@@ -183,21 +246,38 @@ def read_weights(network: Transformer, path: Path, dtype: torch.dtype) -> None:
 
     With int8 it is a network for inference on a CPU (:mod:`gec.models.quantization`).
     """
+    state = read_tensors(path)
     try:
-        state = load_file(path)
+        check_stored(state)
         if dtype == torch.int8 and any(t.dtype == torch.int8 for t in state.values()):
             adopt(network, state)
         else:
             _read_floats(network, expand(state), torch.float32 if dtype == torch.int8 else dtype)
-    except (OSError, SafetensorError, RuntimeError, KeyError) as error:
+    except (RuntimeError, KeyError, ValueError) as error:
         raise ModelError(f"cannot load {path}: {_reason(error)}") from error
     network.restore_buffers()
     if dtype == torch.int8:
         quantize(network)
 
 
+def read_tensors(path: Path) -> dict[str, Tensor]:
+    """Return the tensors of a safetensors file, of the types that weights are stored in.
+
+    Raises:
+        ModelError: it is no such file, or holds others.
+    """
+    size_of(path, "load")  # a pipe would be waited for
+    with guarded(f"cannot load {path}"):
+        state = load_file(path)
+    for name, tensor in state.items():
+        if tensor.dtype not in STORED:
+            raise ModelError(f"cannot load {path}: {name} holds no weights but {tensor.dtype}")
+    return state
+
+
 def _read_floats(network: Transformer, state: dict[str, Tensor], dtype: torch.dtype) -> None:
     state = {name: tensor.to(dtype) for name, tensor in state.items()}
+    check_finite(state)
     if network.config.tie_embeddings and "embedding.weight" in state:
         state["output.weight"] = state["embedding.weight"]
     network.load_state_dict(state, strict=True, assign=True)
@@ -288,7 +368,7 @@ def export_main(args: argparse.Namespace) -> int:
     return 0
 
 
-def _network(name: str, subwords: Subwords) -> Transformer:
+def _network(name: str, subwords: WordCodec) -> Transformer:
     """Return the network of a checkpoint file or of a bundle."""
     path = Path(name)
     if not path.is_file():

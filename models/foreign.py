@@ -11,6 +11,7 @@ trained on: "plain", as people write, or "tokenized", every word and mark set of
 
 from __future__ import annotations
 
+import hashlib
 import json
 import re
 import shutil
@@ -23,8 +24,8 @@ from tokenizers import Tokenizer
 from gec.errors import ModelError
 from gec.models.convert.fairseq_tokenizer import FairseqTokenizer
 from gec.text.inflection import Inflections
-from gec.text.subwords import Subwords
 from gec.text.words import split_words
+from gec.untrusted import guarded, read_text, read_tokenizer
 
 SPACINGS = ("plain", "tokenized")
 _BLANKS = str.maketrans("▁Ġ", "  ")  # how SentencePiece and GPT-2 write a blank
@@ -76,11 +77,13 @@ class JsonTokenizer(_Readable):
         return 1 + max(self._tokenizer.get_vocab(with_added_tokens=True).values(), default=-1)
 
     def encode(self, text: str) -> list[int]:
-        ids: list[int] = self._tokenizer.encode(text, add_special_tokens=False).ids
+        with guarded("the bundle's tokenizer cannot read a text"):
+            ids: list[int] = self._tokenizer.encode(text, add_special_tokens=False).ids
         return ids
 
     def decode(self, ids: Sequence[int]) -> str:
-        return str(self._tokenizer.decode(list(ids), skip_special_tokens=True))
+        with guarded("the bundle's tokenizer cannot write a text"):
+            return str(self._tokenizer.decode(list(ids), skip_special_tokens=True))
 
     def token(self, i: int) -> str | None:
         found: str | None = self._tokenizer.id_to_token(i)
@@ -95,11 +98,7 @@ class JsonTokenizer(_Readable):
 
     @classmethod
     def load(cls, folder: Path) -> JsonTokenizer:
-        path = folder / "tokenizer.json"
-        try:
-            return cls(Tokenizer.from_file(str(path)))
-        except Exception as error:  # the library raises bare Exception
-            raise ModelError(f"cannot read {path}: {error}") from error
+        return cls(read_tokenizer(folder / "tokenizer.json"))
 
 
 class TransformersTokenizer(_Readable):
@@ -115,10 +114,12 @@ class TransformersTokenizer(_Readable):
         return 1 + max(self._tokenizer.get_vocab().values(), default=-1)
 
     def encode(self, text: str) -> list[int]:
-        return list(self._tokenizer(text, add_special_tokens=False).input_ids)
+        with guarded("the bundle's tokenizer cannot read a text"):
+            return list(self._tokenizer(text, add_special_tokens=False).input_ids)
 
     def decode(self, ids: Sequence[int]) -> str:
-        return str(self._tokenizer.decode(list(ids), skip_special_tokens=True))
+        with guarded("the bundle's tokenizer cannot write a text"):
+            return str(self._tokenizer.decode(list(ids), skip_special_tokens=True))
 
     def token(self, i: int) -> str | None:
         return str(self._tokenizer.convert_ids_to_tokens(i)) if i < len(self) else None
@@ -147,7 +148,13 @@ class TransformersTokenizer(_Readable):
                 "pip install 'gec[convert]'"
             ) from error
         try:
-            return cls(AutoTokenizer.from_pretrained(str(folder), local_files_only=True), folder)
+            return cls(
+                # without the last argument it asks on the terminal whether to run the folder's code
+                AutoTokenizer.from_pretrained(
+                    str(folder), local_files_only=True, trust_remote_code=False
+                ),
+                folder,
+            )
         except Exception as error:
             reason = (str(error).strip() or type(error).__name__).splitlines()[0]
             raise ModelError(f"cannot load the tokenizer of {folder}: {reason}") from error
@@ -175,7 +182,7 @@ def tokenizer_files(folder: Path) -> list[Path]:
     return [p for p in sorted(folder.iterdir()) if wanted.fullmatch(p.name)] + config
 
 
-class ForeignSubwords(Subwords):
+class ForeignSubwords:
     """A :class:`TextTokenizer` in the place of our subwords.
 
     The ids of a sentence are those of its text, so one word's ids depend on its neighbours:
@@ -206,6 +213,12 @@ class ForeignSubwords(Subwords):
     def settings(self) -> dict[str, str]:
         """What ``config.json`` says of it."""
         return {"engine": self.engine, "spacing": self.spacing}
+
+    @property
+    def fingerprint(self) -> str:
+        """A hash that is equal where both give every id the same token and read the same text."""
+        known = json.dumps([self.settings, self.tokens(len(self))])
+        return hashlib.sha256(known.encode()).hexdigest()[:16]
 
     @property
     def inflections(self) -> Inflections:
@@ -254,11 +267,13 @@ class ForeignSubwords(Subwords):
         Raises:
             ModelError: an unknown engine, a missing package, a file that cannot be read.
         """
+        if not isinstance(settings, Mapping):
+            raise ModelError(f"{folder}: the tokenizer's settings must be an object")
         engine = settings.get("engine")
-        if engine not in ENGINES:
+        if not isinstance(engine, str) or engine not in ENGINES:
             known = ", ".join(ENGINES)
             raise ModelError(f"{folder}: unknown tokenizer engine {engine!r}, expected {known}")
-        return cls(ENGINES[str(engine)](folder), str(engine), settings.get("spacing", "plain"))
+        return cls(ENGINES[engine](folder), engine, settings.get("spacing", "plain"))
 
 
 def of_huggingface(folder: Path, *, spacing: str = "plain") -> ForeignSubwords:
@@ -309,8 +324,8 @@ def _words(text: str, spacing: str) -> list[tuple[str, int, int]]:
 def read_json(path: Path) -> dict[str, Any]:
     """Return a JSON object; raises ModelError with the file's name."""
     try:
-        values = json.loads(path.read_text(encoding="utf-8"))
-    except (OSError, ValueError) as error:
+        values = json.loads(read_text(path))
+    except (ValueError, RecursionError) as error:
         raise ModelError(f"cannot read {path}: {error}") from error
     if not isinstance(values, dict):
         raise ModelError(f"{path} holds no JSON object")

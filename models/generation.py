@@ -22,17 +22,18 @@ from pathlib import Path
 from typing import Any, cast
 
 import torch
-from safetensors import SafetensorError
-from safetensors.torch import load_file, save_file
+from safetensors.torch import save_file
 
 from gec.decoding.decoder import LengthLimit
 from gec.decoding.strategies import Parts
 from gec.errors import ConfigError, ModelError
 from gec.models.bundle import (
+    check_sizes,
     check_vocabulary,
     find,
     laid_out,
     read_config,
+    read_tensors,
     read_weights,
     write_config,
     write_weights,
@@ -42,7 +43,7 @@ from gec.models.foreign import ForeignSubwords, TextTokenizer
 from gec.models.heads import Heads, HeadsVerifier
 from gec.models.nat import NatConfig, NatTransformer, RememberingVerifier, TransformerBlocks
 from gec.models.prefixes import verifier
-from gec.models.quantization import count_parameters
+from gec.models.quantization import check_finite, count_parameters
 from gec.models.transformer import Transformer, TransformerConfig
 from gec.text.vocabulary import OwnVocabulary, TextCodec, load_vocabulary
 
@@ -147,38 +148,54 @@ def load(
             f"{folder} is a bundle for {config.get('task')!r}, not for {', '.join(TASKS)}: "
             "use gec correct"
         )
+    _check_config(folder, config)
+    architecture = TransformerConfig.from_dict(config["network"])
+    check_sizes(architecture, folder / "model.safetensors")
     foreign = config.get("tokenizer")
     vocabulary: TextCodec = (
         ForeignSubwords.of(folder, foreign).tokenizer if foreign else load_vocabulary(folder)
     )
+    check_vocabulary(folder, len(vocabulary), architecture, exactly=not foreign)
     with laid_out():
-        network = Transformer(TransformerConfig.from_dict(config["network"]))
-    check_vocabulary(folder, len(vocabulary), network, exactly=not foreign)
+        network = Transformer(architecture)
     read_weights(network, folder / "model.safetensors", dtype)
     bundle = GenerationBundle(folder.name, config, network.to(device).eval(), vocabulary)
-    try:
-        _ = bundle.limit
-    except (TypeError, ConfigError) as error:
-        raise ModelError(f"{folder / 'config.json'}, limit: {error}") from error
     if (folder / "drafter" / "config.json").is_file():
         bundle.nat = _load_drafter(folder / "drafter", bundle, dtype).to(device).eval()
     if "heads" in config:
-        bundle.heads = _load_heads(folder, config, dtype).to(device).eval()
+        bundle.heads = _load_heads(folder, config, architecture, dtype).to(device).eval()
     for path in sorted(folder.glob("smaller/*/config.json")):
         bundle.smaller[path.parent.name] = _load_smaller(path.parent, bundle, dtype).to(device)
     return bundle
 
 
+def _check_config(folder: Path, config: Mapping[str, Any]) -> None:
+    """Raise ModelError if what the decoding is told by ``config.json`` makes no sense."""
+    where = folder / "config.json"
+    try:
+        LengthLimit(**config.get("limit", {}))
+    except (TypeError, ConfigError) as error:
+        raise ModelError(f"{where}, limit: {error}") from error
+    for name in ("longest", "early_exit"):
+        if name in config and (type(config[name]) is not int or config[name] < 1):
+            raise ModelError(f"{where}: {name} must be a positive integer, not {config[name]!r}")
+    if not isinstance(config.get("split", True), bool):
+        raise ModelError(f"{where}: split must be true or false, not {config['split']!r}")
+
+
 def _load_drafter(folder: Path, bundle: GenerationBundle, dtype: torch.dtype) -> NatTransformer:
     config, network_config = _drafter_config(folder, bundle, "nat")
+    nat = NatConfig.from_dict(config.get("nat", {}))
+    check_sizes(network_config, folder / "model.safetensors", encoder=not nat.shared_encoder)
     with laid_out():
-        network = NatTransformer(network_config, NatConfig.from_dict(config.get("nat", {})))
+        network = NatTransformer(network_config, nat)
     read_weights(network, folder / "model.safetensors", dtype)
     return network
 
 
 def _load_smaller(folder: Path, bundle: GenerationBundle, dtype: torch.dtype) -> Transformer:
     _, network_config = _drafter_config(folder, bundle, "autoregressive")
+    check_sizes(network_config, folder / "model.safetensors")
     with laid_out():
         network = Transformer(network_config)
     read_weights(network, folder / "model.safetensors", dtype)
@@ -206,17 +223,24 @@ def _drafter_config(
     return config, network_config
 
 
-def _load_heads(folder: Path, config: Mapping[str, Any], dtype: torch.dtype) -> Heads:
+def _load_heads(
+    folder: Path, config: Mapping[str, Any], network: TransformerConfig, dtype: torch.dtype
+) -> Heads:
     path = folder / "heads.safetensors"
     dtype = torch.float32 if dtype == torch.int8 else dtype
+    state = {name: tensor.to(dtype) for name, tensor in read_tensors(path).items()}
     try:
-        heads = Heads(width=config["network"]["width"], **config["heads"])
-        state = {name: tensor.to(dtype) for name, tensor in load_file(path).items()}
-        heads.load_state_dict(state, strict=True)
-    except (OSError, SafetensorError, RuntimeError, TypeError, KeyError) as error:
+        check_finite(state)
+        count = config["heads"]["count"]
+        if type(count) is not int or count > len(state):  # each head has several tensors
+            raise ValueError(f"{len(state)} tensors for {count!r} heads")
+        with laid_out():
+            heads = Heads(width=network.width, **config["heads"])
+        heads.load_state_dict(state, strict=True, assign=True)
+    except (RuntimeError, ValueError, TypeError, KeyError) as error:
         reason = str(error).splitlines()[0]
         raise ModelError(f"cannot load {path}: {reason}") from error
-    return heads.to(dtype)
+    return heads
 
 
 def save(bundle: GenerationBundle, folder: Path, *, dtype: torch.dtype = torch.float16) -> None:

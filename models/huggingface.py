@@ -100,7 +100,10 @@ def _load(folder: Path) -> Any:
     from transformers import AutoModelForSeq2SeqLM
 
     try:
-        model = AutoModelForSeq2SeqLM.from_pretrained(str(folder), local_files_only=True)
+        # without the last argument it asks on the terminal whether to run the folder's code
+        model = AutoModelForSeq2SeqLM.from_pretrained(
+            str(folder), local_files_only=True, trust_remote_code=False
+        )
     except Exception as error:
         reason = (str(error).strip() or type(error).__name__).splitlines()[0]
         raise ModelError(f"transformers cannot load {folder}: {reason}") from error

@@ -6,7 +6,11 @@ last bits may too. Here every token's result depends on that token alone: decodi
 very bits that decoding token by token gives.
 
 The extension is built with the package where there is a compiler, and runs where the processor has
-AVX-512 VNNI; elsewhere :func:`available` is False and torch does the work.
+AVX-512, int8 layers where it has VNNI too; elsewhere :func:`available` is False, or for int8
+:func:`int8_available`, and torch does the work.
+
+The extension gets addresses and sizes and believes them. Every tensor of which it gets an address
+is checked here first, at each call: its device, type, shape and layout (:func:`_address`).
 """
 
 from __future__ import annotations
@@ -33,12 +37,17 @@ def _kernels() -> ModuleType | None:
         module = importlib.import_module("gec.models._native")
     except ImportError:  # no compiler when the package was installed, or torch without OpenMP
         return None
-    return module if module.supported() else None
+    return module if module.supported() > 0 else None
 
 
 def available() -> bool:
     """Whether this machine has the extension; the environment variable GEC_NATIVE=off hides it."""
     return _kernels() is not None
+
+
+def int8_available() -> bool:
+    """Whether the extension can multiply int8 weights on this processor."""
+    return available() and _loaded().supported() > 1
 
 
 def _loaded() -> ModuleType:
@@ -53,12 +62,25 @@ def _as_float(x: Tensor) -> Tensor:
     return x if x.dtype is torch.float32 else x.float()
 
 
+def _address(x: Tensor | None, *shape: int) -> int:
+    """Return where a float32 tensor of this shape lies in memory, 0 for None.
+
+    Raises:
+        ValueError: the extension would read or write something else than is meant.
+    """
+    if x is None:
+        return 0
+    if x.dtype is not torch.float32 or x.shape != shape or not x.is_contiguous() or not x.is_cpu:
+        raise ValueError(f"float32 {list(shape)} wanted, not {x.dtype} {list(x.shape)}")
+    return x.data_ptr()
+
+
 class PackedWeights:
     """int8 weights [channels, inputs] in the order in which the processor multiplies them."""
 
     def __init__(self, weight: Tensor) -> None:
         self.channels, self.inputs = weight.shape
-        if weight.dtype != torch.int8 or self.inputs > WIDEST:
+        if weight.dtype != torch.int8 or self.inputs > WIDEST or not weight.is_cpu:
             raise ValueError(f"int8 weights of at most {WIDEST} inputs, not {weight.dtype}")
         panels, groups = -(-self.channels // 64), -(-self.inputs // 4)
         self._panels = weight.new_empty(panels, groups, 64, 4, dtype=torch.uint8)
@@ -75,7 +97,8 @@ class PackedWeights:
         """Map float x [N, inputs] to [N, channels], quantizing x row by row.
 
         ``scale`` [channels] is that of the weights; with ``relu`` negative results become 0. The
-        same to the last bit as the plain version in :mod:`gec.models.quantization`.
+        same to the last bit as the plain version in :mod:`gec.models.quantization`. A row that
+        holds NaN or an infinity gives NaN.
         """
         count, inputs = x.shape
         if inputs != self.inputs:  # torch would refuse, the extension would read on
@@ -88,8 +111,8 @@ class PackedWeights:
             inputs,
             self._panels.data_ptr(),
             self.channels,
-            scale.data_ptr(),
-            0 if bias is None else bias.data_ptr(),
+            _address(scale, self.channels),
+            _address(bias, self.channels),
             relu,
             y.data_ptr(),
             torch.get_num_threads(),
@@ -139,7 +162,7 @@ class Linear(nn.Module):
             self.in_features,
             self._panels.data_ptr(),
             self.out_features,
-            0 if self.bias is None else self.bias.data_ptr(),
+            _address(self.bias, self.out_features),
             self.relu,
             y.data_ptr(),
             torch.get_num_threads(),
@@ -159,8 +182,7 @@ class LayerNorm(nn.LayerNorm):
 
     def forward(self, x: Tensor) -> Tensor:
         """Map [..., width] to the same."""
-        weight, bias = self.weight, self.bias
-        width = weight.shape[0]
+        width = self.weight.shape[0]
         if x.shape[-1] != width:
             raise ValueError(f"{x.shape[-1]} values a row for a norm of {width}")
         x = _as_float(x).contiguous()
@@ -169,8 +191,8 @@ class LayerNorm(nn.LayerNorm):
             x.data_ptr(),
             x.numel() // width,
             width,
-            weight.data_ptr(),
-            bias.data_ptr(),
+            _address(self.weight, width),
+            _address(self.bias, width),
             y.data_ptr(),
             torch.get_num_threads(),
             self.eps,

@@ -12,6 +12,7 @@ from typing import Any
 from torch import Tensor
 
 from gec.decoding.model import Model, PackedModel
+from gec.errors import ModelError
 from gec.models import graphs
 from gec.models.transformer import Transformer, TransformerConfig
 from gec.models.verifier import TransformerVerifier
@@ -28,10 +29,18 @@ def verifier(network: Transformer) -> Model:
 
 
 def prefixed(model: Model, config: TransformerConfig) -> Model:
-    """Return the model behind the prefixes of a network's settings, itself where it has none."""
+    """Return the model behind the prefixes of a network's settings, itself where it has none.
+
+    Raises:
+        ModelError: the prefixes fill all of its positions.
+    """
     prefixes = config.source_prefix, config.decoder_prefix
     if not any(prefixes):
         return model
+    if max(map(len, prefixes)) > model.max_positions - 2:
+        raise ModelError(
+            f"the model's {model.max_positions} positions leave none beside its prefixes"
+        )
     if isinstance(model, PackedModel):
         return PackedPrefixed(model, *prefixes)
     return Prefixed(model, *prefixes)

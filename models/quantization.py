@@ -27,6 +27,9 @@ from gec.models.transformer import Transformer
 LEVELS = 127
 """Largest magnitude of an int8 value; symmetric, so -128 is not used."""
 
+STORED = (torch.int8, torch.float16, torch.bfloat16, torch.float32, torch.float64)
+"""What weights are stored in."""
+
 _AT_ONCE = 1 << 21
 """Values of a product computed at once; the logits of a batch exist three times on the way."""
 
@@ -34,8 +37,12 @@ _SMALLEST = 1e-30  # a scale of zero would divide by zero
 
 
 def quantize_rows(x: Tensor) -> tuple[Tensor, Tensor]:
-    """Return int8 values [N, K] and scales [N, 1] of a float matrix [N, K], their product."""
+    """Return int8 values [N, K] and scales [N, 1] of a float matrix [N, K], their product.
+
+    A row that holds NaN or an infinity has NaN as its scale, and so a product of NaN.
+    """
     scale = x.abs().amax(-1, keepdim=True).mul_(1 / LEVELS).clamp_min_(_SMALLEST)
+    scale += scale - scale  # infinity less itself is NaN
     return (x / scale).round_().to(torch.int8), scale
 
 
@@ -44,6 +51,9 @@ class Int8Linear(nn.Module):
 
     Attributes:
         relu: also make negative results 0.
+
+    Raises:
+        ValueError: weights, scales or biases of another type, or of shapes that do not fit.
     """
 
     scale: Tensor  # [out]
@@ -52,11 +62,18 @@ class Int8Linear(nn.Module):
     def __init__(self, weight: Tensor, scale: Tensor, bias: Tensor | None) -> None:
         """Take int8 weights [out, in] with their scales [out]."""
         super().__init__()
+        if weight.dtype != torch.int8 or weight.dim() != 2:
+            raise ValueError(f"weight: int8 [out, in] wanted, not {weight.dtype} {[*weight.shape]}")
+        for name, x in (("scale", scale), ("bias", bias)):
+            if x is not None and (x.dtype != torch.float32 or x.shape != weight.shape[:1]):
+                raise ValueError(
+                    f"{name}: float32 {[*weight.shape[:1]]} wanted, not {x.dtype} {[*x.shape]}"
+                )
         self.out_features, self.in_features = weight.shape
         self.relu = False
         self.register_buffer("scale", scale.contiguous())
         self.register_buffer("bias", None if bias is None else bias.contiguous())
-        packs = native.available() and self.in_features <= native.WIDEST
+        packs = native.int8_available() and self.in_features <= native.WIDEST
         self._weight = native.PackedWeights(weight) if packs else weight
 
     @classmethod
@@ -131,6 +148,32 @@ def compress(network: Transformer) -> dict[str, Tensor]:
     return compressed
 
 
+def check_stored(state: Mapping[str, Tensor]) -> None:
+    """Refuse int8 tensors that :func:`compress` would not have made.
+
+    Raises:
+        ValueError: one is no matrix, or its scales are not one number a row.
+        KeyError: one has no scales.
+    """
+    for name, tensor in state.items():
+        if tensor.dtype == torch.int8:
+            scale = state[f"{name}.scale"]
+            if tensor.dim() != 2 or not scale.is_floating_point():
+                raise ValueError(f"{name} must be int8 rows with scales in floating point")
+            if scale.shape != tensor.shape[:1]:
+                raise ValueError(
+                    f"{name}.scale must have {len(tensor)} numbers, not {list(scale.shape)}"
+                )
+
+
+def check_finite(state: Mapping[str, Tensor]) -> None:
+    """Raise ValueError if a number is NaN or infinite: so would be what is computed with it."""
+    for name, tensor in state.items():
+        bounds = tensor.aminmax() if tensor.is_floating_point() and tensor.numel() else ()
+        if not all(bound.isfinite() for bound in bounds):
+            raise ValueError(f"{name} holds NaN or infinity")
+
+
 def expand(state: Mapping[str, Tensor]) -> dict[str, Tensor]:
     """Return the state that :func:`compress` made, in floating point; any other one unchanged."""
     expanded = {}
@@ -163,17 +206,21 @@ def adopt(network: Transformer, state: Mapping[str, Tensor]) -> None:
 
     Raises:
         RuntimeError: tensors are missing, unknown or of other shapes, in torch's own words.
+        ValueError: they are of other types.
     """
     rest = {name: t if t.dtype == torch.int8 else t.float() for name, t in state.items()}
+    check_finite(rest)
 
     def stored(name: str, linear: nn.Linear) -> Int8Linear:
         source = "embedding" if name == "output" and network.config.tie_embeddings else name
         weight, scale = rest.pop(f"{source}.weight"), rest.pop(f"{source}.weight.scale")
         if weight.shape != linear.weight.shape or scale.shape != weight.shape[:1]:
             raise RuntimeError(f"size mismatch for {source}.weight: {tuple(weight.shape)}")
-        return Int8Linear(
-            weight, scale, rest.pop(f"{name}.bias") if linear.bias is not None else None
-        )
+        bias = rest.pop(f"{name}.bias") if linear.bias is not None else None
+        try:
+            return Int8Linear(weight, scale, bias)
+        except ValueError as error:
+            raise ValueError(f"{name}.{error}") from None
 
     quantized = _replace(network, stored)
     missing, unknown = network.load_state_dict(rest, strict=False, assign=True)

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
+from gec.errors import ModelError
 from gec.models.cache import LayerCache, Positions
 from gec.models.transformer import Transformer
 
@@ -35,10 +36,17 @@ class TransformerVerifier:
         self._pad_id = config.pad_id
 
     def start(self, sources: Sequence[Sequence[int]]) -> Memory:
+        self._check_sources(sources)
         tokens = self._pad([[*source, self.eos_id] for source in sources])
         lengths = [len(source) + 1 for source in sources]
         mask = self._mask(lengths, tokens.shape[1])
         return Memory(self.network.caches(self.network.encode(tokens, mask)), lengths, mask)
+
+    def _check_sources(self, sources: Sequence[Sequence[int]]) -> None:
+        """Raise ModelError for an id beyond the encoder's table, which may be the smaller one."""
+        size = self.network.config.source_vocab_size
+        if size is not None and max(map(max, filter(None, sources)), default=0) >= size:
+            raise ModelError(f"the tokenizer gives ids that the encoder, of {size}, does not have")
 
     def verify(
         self, memory: Memory, tokens: Sequence[Sequence[int]], starts: Sequence[int]
@@ -57,6 +65,8 @@ class TransformerVerifier:
 
     def _logits(self, memory: Memory, block: Tensor, positions: Positions) -> Tensor:
         hidden = self.network.decode_block(block, memory.caches, positions, memory.source_mask)
+        if hidden.is_cpu and not hidden.sum().isfinite():  # elsewhere it would be waited for
+            raise ModelError("the model computes NaN: its weights are too large or broken")
         return self.network.output(hidden)
 
     def select(self, memory: Memory, rows: Sequence[int]) -> Memory:

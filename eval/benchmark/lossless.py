@@ -17,7 +17,7 @@ import torch
 from gec.decoding.decoder import Decoder
 from gec.decoding.drafters.reentry import ReentryDrafter
 from gec.decoding.model import Model
-from gec.text.subwords import Subwords
+from gec.text.subwords import Subwords, WordCodec
 
 TIES = {"fp32": 1e-4, "int8": 0.05}
 """Largest gap between the two best logits that counts as a tie, by precision."""
@@ -57,7 +57,7 @@ class LosslessReport:
         """True when every difference is a tie."""
         return all(difference.gap <= self.tie for difference in self.differences)
 
-    def describe(self, subwords: Subwords) -> str:
+    def describe(self, subwords: WordCodec) -> str:
         lines = [
             f"{self.precision}: {self.sentences} sentences, {self.changed} changed by greedy "
             f"decoding, "

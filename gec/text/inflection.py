@@ -11,6 +11,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 
+from gec.untrusted import read_text
+
 MARKERS = ("+s", "+ed", "+en", "+ing", "+er", "+est")
 """Plural or third person, past, past participle (if another), -ing, comparative, superlative."""
 
@@ -81,9 +83,14 @@ class Inflections:
 
     @classmethod
     def load(cls, path: Path) -> Inflections:
-        """Read a table of base TAB marker TAB surface lines; raises ValueError on a bad line."""
+        """Read a table of base TAB marker TAB surface lines.
+
+        Raises:
+            ModelError: the file cannot be read.
+            ValueError: a line is wrong.
+        """
         entries = []
-        for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), 1):
+        for number, line in enumerate(read_text(path).splitlines(), 1):
             fields = line.split("\t")
             if len(fields) != 3:
                 raise ValueError(f"{path}:{number}: expected 3 tab-separated fields: {line!r}")

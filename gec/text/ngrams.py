@@ -14,8 +14,10 @@ from bisect import bisect_left
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from gec.errors import ModelError
+from gec.untrusted import MEBIBYTE, parse_json, read_bytes
 
 FILE = "ngrams.bin"
 UNKNOWN, BEGIN, END = 0, 1, 2
@@ -23,6 +25,9 @@ FIRST_WORD = 3
 MOST_WORDS = 2**16 - FIRST_WORD
 STEP = 0.1  # nats of one unit of a stored number
 _FORMAT = 1
+_MOST_BYTES = 1024 * MEBIBYTE
+_MOST_ORDERS = 8
+_LONGEST_HEAD = 1 << 16  # bytes of the first line
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,27 +107,21 @@ class NGrams:
         path = folder / FILE
         if not path.exists():
             return None
+        content = memoryview(read_bytes(path, _MOST_BYTES))
+        first_line = bytes(content[:_LONGEST_HEAD]).partition(b"\n")[0]
         try:
-            head, _, body = path.read_bytes().partition(b"\n")
-            about = json.loads(head)
+            about = parse_json(first_line.decode("utf-8"))
             if about["format"] != _FORMAT:
                 raise ModelError(f"{path} has format {about['format']!r}, expected {_FORMAT}")
-            words = body[: about["words"]].decode("utf-8").split("\n")
-            at, levels = about["words"], []
-            for order, size in enumerate(about["sizes"], 1):
-                arrays = []
-                for kind in "IBB" if order < len(about["sizes"]) else "IB":
-                    values = array(kind)
-                    values.frombytes(body[at : at + size * values.itemsize])
-                    if len(values) != size:
-                        raise ModelError(f"{path} is cut short")
-                    if sys.byteorder == "big":
-                        values.byteswap()
-                    arrays.append(values)
-                    at += size * values.itemsize
-                levels.append(Level(*arrays, *[array("B")] * (3 - len(arrays))))
-        except (OSError, ValueError, KeyError, TypeError) as error:
+            begin, sizes = len(first_line) + 1, _sizes(about)
+            end = begin + about["words"]
+            text = bytes(content[begin:end]).decode("utf-8")
+            words = text.split("\n") if text else []
+            levels = _levels(content[end:], sizes)
+        except (ValueError, KeyError, TypeError) as error:
             raise ModelError(f"cannot read {path}: {error}") from error
+        if len(levels[0].costs) < FIRST_WORD + len(words):
+            raise ModelError(f"{path} has fewer costs than words")
         return cls(words, levels)
 
     def save(self, folder: Path) -> None:
@@ -138,6 +137,35 @@ class NGrams:
                         values = array(values.typecode, values)
                         values.byteswap()
                     file.write(values.tobytes())
+
+
+def _sizes(about: dict[str, Any]) -> list[int]:
+    """Return how many n-grams of each order a file says it holds; raises ValueError, TypeError."""
+    words, sizes = about["words"], about["sizes"]
+    if not isinstance(sizes, list) or not 1 <= len(sizes) <= _MOST_ORDERS:
+        raise ValueError(f"sizes must be 1 to {_MOST_ORDERS} numbers")
+    if not all(type(n) is int and n >= 0 for n in (words, *sizes)):
+        raise ValueError("words and sizes must be numbers of at least 0")
+    return sizes
+
+
+def _levels(content: memoryview, sizes: Sequence[int]) -> list[Level]:
+    """Return the orders that a file's arrays hold; raises ValueError if it ends before them."""
+    at, levels = 0, []
+    for order, size in enumerate(sizes, 1):
+        arrays = []
+        for kind in "IBB" if order < len(sizes) else "IB":
+            values = array(kind)
+            end = at + size * values.itemsize
+            if end > len(content):
+                raise ValueError("it is cut short")
+            values.frombytes(content[at:end])
+            if sys.byteorder == "big":
+                values.byteswap()
+            arrays.append(values)
+            at = end
+        levels.append(Level(*arrays, *[array("B")] * (3 - len(arrays))))
+    return levels
 
 
 def _hash(ids: Sequence[int]) -> int:

@@ -10,7 +10,6 @@ import gzip
 import math
 import re
 import string
-import zlib
 from bisect import bisect_left
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
@@ -21,6 +20,7 @@ from rapidfuzz import process
 from rapidfuzz.distance import OSA
 
 from gec.errors import ModelError
+from gec.untrusted import unzip_text
 
 WORDS, MISSPELLINGS = "words.tsv.gz", "misspellings.tsv.gz"
 
@@ -203,13 +203,10 @@ class Misspellings(Mapping[str, Mapping[str, int]]):
 
 def _lines(path: Path, columns: int) -> list[str]:
     """Return the lines of a table whose last column is a number."""
-    try:
-        text = gzip.decompress(path.read_bytes()).decode("utf-8")
-    except (OSError, EOFError, UnicodeDecodeError, zlib.error) as error:
-        raise ModelError(f"cannot read {path}: {error}") from error
+    text = unzip_text(path)
     if text and not text.endswith("\n"):
         text += "\n"
-    row = r"[^\t\n]*\t" * (columns - 1) + "[0-9]+"
+    row = r"[^\t\n]*[^\s][^\t\n]*\t" * (columns - 1) + "[1-9][0-9]{0,17}"
     if re.fullmatch(f"(?:{row}\n)*", text) is None:
         for number, line in enumerate(text.split("\n"), 1):
             if re.fullmatch(row, line) is None:

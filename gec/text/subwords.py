@@ -8,14 +8,17 @@ piece of a word begins with ``Ġ``; this alone marks word starts, so any id sequ
 from __future__ import annotations
 
 import hashlib
+import re
 from collections.abc import Iterable, Sequence
 from functools import lru_cache
 from pathlib import Path
+from typing import Protocol
 
 from tokenizers import Tokenizer, decoders, models, pre_tokenizers, trainers
 
 from gec.errors import ModelError
 from gec.text.inflection import MARKERS, Inflections
+from gec.untrusted import read_tokenizer
 
 PAD, BOS, EOS = "<pad>", "<s>", "</s>"
 CAPITAL, UPPER = "<cap>", "<upper>"
@@ -39,10 +42,73 @@ _BYTE_OF = _byte_alphabet()
 _WORD_START = "Ġ"
 
 
+_KINDS = {b"Sequence", b"Digits", b"ByteLevel", b"NFC"}
+
+
+def check_byte_level(tokenizer: Tokenizer) -> None:
+    """Refuse a tokenizer that is no byte-level BPE as it is trained here.
+
+    Others may have ids that the network has no row for, pieces that are no bytes, or patterns
+    that a text can keep busy for hours.
+
+    Raises:
+        ModelError: it has other parts, leaves out merges at random, or has gaps between its ids.
+    """
+    parts = (tokenizer.normalizer, tokenizer.pre_tokenizer, tokenizer.decoder)
+    states = b"".join(part.__getstate__() for part in parts if part is not None)
+    kinds = set(re.findall(rb'"type":"(\w+)"', states)) - _KINDS
+    if not isinstance(tokenizer.model, models.BPE) or tokenizer.model.dropout or kinds:
+        raise ModelError("tokenizer.json is no byte-level BPE: name its engine in config.json")
+    vocabulary = tokenizer.get_vocab(with_added_tokens=True)
+    if sorted(vocabulary.values()) != list(range(len(vocabulary))):
+        raise ModelError("tokenizer.json has ids that are missing or there twice")
+    if strange := next((piece for piece in vocabulary if not set(piece) <= _BYTE_OF.keys()), None):
+        raise ModelError(f"tokenizer.json has a piece that is no bytes: {strange!r}")
+
+
 def _restore_case(word: str, case: int | None) -> str:
     if case == _CAPITAL_ID:
         return word[:1].upper() + word[1:]
     return word.upper() if case == _UPPER_ID else word
+
+
+class WordCodec(Protocol):
+    """Words to ids and back, as a corrector needs it: :class:`Subwords` or another library's.
+
+    Attributes:
+        markers: ids that stand beside a word and are none, as those of case.
+    """
+
+    markers: frozenset[int]
+
+    def __len__(self) -> int:
+        """Return one more than the highest id."""
+
+    @property
+    def fingerprint(self) -> str:
+        """A hash that is equal where every word has the same ids."""
+
+    @property
+    def inflections(self) -> Inflections:
+        """The inflections that are written as base and marker; none in other libraries."""
+
+    def encode(self, words: Iterable[str]) -> list[int]:
+        """Return the ids of ``words``, without BOS and EOS. Words hold no blanks."""
+
+    def encode_word(self, word: str) -> tuple[int, ...]:
+        """Return the ids of one word by itself."""
+
+    def decode(self, ids: Sequence[int]) -> list[str]:
+        """Return the words of any ids."""
+
+    def decode_spans(self, ids: Sequence[int]) -> list[tuple[str, int, int]]:
+        """Return (word, first token, one past its last token) for each word of ``ids``."""
+
+    def pieces(self, ids: Iterable[int]) -> list[str]:
+        """Return ids as readable strings, for traces."""
+
+    def save(self, folder: Path) -> None:
+        """Write what a bundle needs to load it again."""
 
 
 class Subwords:
@@ -58,6 +124,7 @@ class Subwords:
         if found != SPECIALS:
             raise ModelError(f"tokenizer.json does not begin with the special tokens {SPECIALS}")
         tokenizer.encode_special_tokens = True  # a user who types "</s>" gets plain text
+        check_byte_level(tokenizer)
         self._tokenizer = tokenizer
         self._inflections = inflections
         self._pieces: list[str] = [
@@ -184,13 +251,10 @@ class Subwords:
             ModelError: a file is missing or broken.
         """
         path, table = folder / "tokenizer.json", folder / "inflections.tsv"
-        try:
-            tokenizer = Tokenizer.from_file(str(path))
-        except Exception as error:  # the library raises bare Exception
-            raise ModelError(f"cannot read {path}: {error}") from error
+        tokenizer = read_tokenizer(path)
         try:
             inflections = Inflections.load(table) if table.exists() else Inflections()
-        except (OSError, ValueError) as error:
+        except ValueError as error:
             raise ModelError(f"cannot read {table}: {error}") from error
         return cls(tokenizer, inflections)
 

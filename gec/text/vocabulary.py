@@ -16,7 +16,8 @@ from typing import Protocol
 from tokenizers import Tokenizer, decoders, models, normalizers, pre_tokenizers, trainers
 
 from gec.errors import ConfigError, ModelError
-from gec.text.subwords import Subwords
+from gec.text.subwords import Subwords, check_byte_level
+from gec.untrusted import read_tokenizer
 
 SPECIALS = ("<pad>", "<s>", "</s>")
 PAD_ID, BOS_ID, EOS_ID = 0, 1, 2
@@ -48,6 +49,7 @@ class Vocabulary:
         found = tuple(tokenizer.id_to_token(i) for i in range(len(SPECIALS)))
         if found != SPECIALS:
             raise ModelError(f"tokenizer.json does not begin with the special tokens {SPECIALS}")
+        check_byte_level(tokenizer)
         tokenizer.encode_special_tokens = True  # a user who types "</s>" gets plain text
         self._tokenizer = tokenizer
 
@@ -86,12 +88,7 @@ class Vocabulary:
     @classmethod
     def load(cls, folder: Path) -> Vocabulary:
         """Read ``tokenizer.json``; a missing or broken one raises ModelError."""
-        path = folder / "tokenizer.json"
-        try:
-            tokenizer = Tokenizer.from_file(str(path))
-        except Exception as error:  # the library raises bare Exception
-            raise ModelError(f"cannot read {path}: {error}") from error
-        return cls(tokenizer)
+        return cls(read_tokenizer(folder / "tokenizer.json"))
 
     @classmethod
     def train(cls, texts: Iterable[str], *, size: int) -> Vocabulary:

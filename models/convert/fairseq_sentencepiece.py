@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from gec.errors import ModelError
+from gec.untrusted import MOST_TOKENIZER, guarded, read_bytes
 
 
 class SentencePiece:
@@ -46,7 +47,8 @@ class SentencePiece:
             raise ModelError(f"{name} is no SentencePiece model: it has no pieces")
 
     def split(self, text: str) -> list[str]:
-        pieces: list[str] = self._processor.encode_as_pieces(text)
+        with guarded("the bundle's tokenizer cannot read a text"):
+            pieces: list[str] = self._processor.encode_as_pieces(text)
         return pieces
 
     def join(self, pieces: Sequence[str]) -> str:
@@ -57,7 +59,4 @@ class SentencePiece:
 
     @classmethod
     def load(cls, path: Path) -> SentencePiece:
-        try:
-            return cls(path.read_bytes(), str(path))
-        except OSError as error:
-            raise ModelError(f"cannot read {path}: {error.strerror or error}") from error
+        return cls(read_bytes(path, MOST_TOKENIZER), str(path))

@@ -20,9 +20,11 @@ from tokenizers import Tokenizer, decoders, models, pre_tokenizers
 from gec.errors import ConfigError, ModelError
 from gec.models.convert.fairseq_format import EOS, SPECIALS, UNK
 from gec.models.convert.fairseq_sentencepiece import SentencePiece
+from gec.untrusted import MOST_TOKENIZER, guarded, read_json, read_text, read_tokenizer
 
 FILE = "fairseq_tokenizer.json"
 _WORD_END = "</w>"
+_LONGEST_NUMBER = 10  # digits; a longer symbol is no id of the tokenizers library
 
 
 class Pieces(Protocol):
@@ -84,9 +86,9 @@ class SubwordNmt:
     @classmethod
     def load(cls, path: Path) -> SubwordNmt:
         try:
-            lines = path.read_text(encoding="utf-8").split("\n")
-        except (OSError, UnicodeDecodeError) as error:
-            raise ModelError(f"cannot read the BPE codes {path}: {error}") from error
+            lines = read_text(path).split("\n")
+        except ModelError as error:
+            raise ModelError(f"the BPE codes: {error}") from error
         return cls(lines[:-1] if lines[-1] == "" else lines, str(path))
 
     def _split_word_uncached(self, word: str) -> tuple[str, ...]:
@@ -147,16 +149,19 @@ class Gpt2:
         self._tokenizer = tokenizer
 
     def split(self, text: str) -> list[str]:
-        return [str(i) for i in self._tokenizer.encode(text, add_special_tokens=False).ids]
+        with guarded("the bundle's tokenizer cannot read a text"):
+            ids = self._tokenizer.encode(text, add_special_tokens=False).ids
+        return [str(i) for i in ids]
 
     def join(self, pieces: Sequence[str]) -> str:
         """Return the text; symbols that are no numbers (``<mask>``) stand between the others."""
         text, run = "", list[int]()
         for piece in [*pieces, ""]:
-            if piece.isdecimal():
+            if piece.isdecimal() and len(piece) < _LONGEST_NUMBER:
                 run.append(int(piece))
                 continue
-            text += self._tokenizer.decode(run, skip_special_tokens=False) + piece
+            with guarded("the bundle's tokenizer cannot write a text"):
+                text += self._tokenizer.decode(run, skip_special_tokens=False) + piece
             run = []
         return text
 
@@ -165,10 +170,7 @@ class Gpt2:
 
     @classmethod
     def load(cls, path: Path) -> Gpt2:
-        try:
-            return cls(Tokenizer.from_file(str(path)))
-        except Exception as error:  # the library raises bare Exception
-            raise ModelError(f"cannot read {path}: {error}") from error
+        return cls(read_tokenizer(path))
 
     @classmethod
     def of(cls, encoder_json: Path, vocab_bpe: Path) -> Gpt2:
@@ -243,7 +245,8 @@ class FairseqTokenizer:
         return [self._ids.get(piece, UNK) for piece in self._bpe.split(text)]
 
     def decode(self, ids: Sequence[int]) -> str:
-        return self._bpe.join([self._symbols[i] for i in ids if i >= UNK])
+        # the network may have more ids than there are symbols
+        return self._bpe.join([self._symbols[i] for i in ids if UNK <= i < len(self._symbols)])
 
     def pieces(self, ids: Sequence[int]) -> list[str]:
         return [self.token(i) or f"<{i}>" for i in ids]
@@ -264,10 +267,14 @@ class FairseqTokenizer:
         """Read what :meth:`save` wrote; raises ModelError where it cannot be used."""
         path = folder / FILE
         try:
-            values = json.loads(path.read_text(encoding="utf-8"))
-            kind, symbols = values["bpe"], [str(symbol) for symbol in values["symbols"]]
-        except (OSError, ValueError, KeyError, TypeError) as error:
+            values = read_json(path, MOST_TOKENIZER)
+            kind, symbols = values["bpe"], values["symbols"]
+        except (KeyError, TypeError) as error:
             raise ModelError(f"cannot read {path}: {error}") from error
+        if not isinstance(symbols, list) or not all(isinstance(s, str) for s in symbols):
+            raise ModelError(f"cannot read {path}: its symbols are no list of texts")
+        if len(symbols) <= UNK:
+            raise ModelError(f"cannot read {path}: it has only {len(symbols)} symbols")
         if kind == Gpt2.kind:
             return cls(symbols, Gpt2.load(folder / Gpt2.FILE))
         if kind == SubwordNmt.kind:

@@ -29,7 +29,7 @@ from gec.models.convert.huggingface_families import FAMILIES, Family, family_for
 from gec.models.convert.output import in_float32, new_folder, save_tokenizer
 from gec.models.foreign import ForeignSubwords, of_huggingface, read_json
 from gec.models.transformer import Transformer, TransformerConfig, sinusoidal_positions
-from gec.text.subwords import BOS, EOS, PAD, Subwords
+from gec.text.subwords import BOS, EOS, PAD, Subwords, WordCodec
 
 _TABLES = ("encoder_positions.weight", "decoder_positions.weight")
 _SINUSOIDAL_TABLES = 1e-4  # how far stored sinusoids may be from computed ones
@@ -69,12 +69,12 @@ def from_huggingface(
     folder = Path(folder)
     values = _values(folder)
     if _OURS in values:  # what we wrote ourselves, with our own vocabulary
-        subwords: Subwords = Subwords.load(folder)
+        subwords: WordCodec = Subwords.load(folder)
         network = _network(folder, values, [], [])
     else:
-        subwords = of_huggingface(folder, spacing=spacing)
-        wrapping = subwords.tokenizer.wrapping()
-        network = _network(folder, values, wrapping, subwords.tokenizer.encode(prefix))
+        foreign = subwords = of_huggingface(folder, spacing=spacing)
+        wrapping = foreign.tokenizer.wrapping()
+        network = _network(folder, values, wrapping, foreign.tokenizer.encode(prefix))
     known = network.config.source_vocab_size or network.config.vocab_size
     if len(subwords) > max(known, network.config.vocab_size):
         raise ModelError(

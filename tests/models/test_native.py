@@ -23,7 +23,7 @@ from gec.models.transformer import Transformer
 from gec.models.verifier import TransformerVerifier
 
 needs_extension = pytest.mark.skipif(
-    not native.available(), reason="no compiler, or a processor without AVX-512 VNNI"
+    not native.int8_available(), reason="no compiler, or a processor without AVX-512 VNNI"
 )
 
 
@@ -31,7 +31,7 @@ def test_it_is_there_where_it_can_be() -> None:
     cpu = Path("/proc/cpuinfo")
     can = sys.platform == "linux" and cpu.exists() and "avx512_vnni" in cpu.read_text("utf-8")
     wanted = can and shutil.which("cc") and os.environ.get("GEC_NATIVE") != "off"
-    assert native.available() or not wanted
+    assert native.int8_available() or not wanted
 
 
 def test_it_can_be_left_out(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -262,10 +262,99 @@ def test_the_default_type_changes_nothing(kind: Any) -> None:
 
 
 @needs_extension
-def test_what_is_no_number_stays_so() -> None:
-    layer = native.Linear.of(nn.Linear(8, 5))
+def test_without_vnni_floats_still_compute_natively(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Int8 layers are torch's then, norms and attention the extension's; the result is the same."""
+    quick, plain = (quantize(tiny_network(7).float()) for _ in range(2))
+    monkeypatch.setattr(native, "int8_available", lambda: False)
+    slow = quantize(tiny_network(7).float())
+    assert isinstance(slow.output._weight, Tensor)
+    assert isinstance(slow.encoder_norm, native.LayerNorm)
+    assert isinstance(prepare(tiny_network(7).float()).output, native.Linear)
+    source, target = torch.tensor([[4, 5, 6, 2]]), torch.tensor([[1, 4, 5]])
+    with torch.inference_mode():
+        assert torch.equal(slow(source, target), quick(source, target))
+        assert torch.equal(plain(source, target), quick(source, target))
+
+
+ODD = [torch.nan, torch.inf, -torch.inf]
+
+
+@needs_extension
+@pytest.mark.parametrize("packs", [True, False])
+@pytest.mark.parametrize("relu", [True, False])
+@pytest.mark.parametrize("place", [0, 3, 16, 39])
+@pytest.mark.parametrize("odd", ODD)
+def test_a_row_that_is_no_number_stays_so(
+    odd: float, place: int, relu: bool, packs: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(native, "int8_available", lambda: packs)
+    layer = Int8Linear.of(nn.Linear(40, 70))
+    layer.relu = relu
+    x = torch.randn(8, 40)
+    want = layer(x)
+    x[2, place] = odd
+    found = layer(x)
+    assert found[2].isnan().all()
+    found[2] = want[2]
+    assert torch.equal(found, want)  # no neighbour is touched
+
+
+@needs_extension
+@pytest.mark.parametrize("place", [0, 3, 16, 39])
+@pytest.mark.parametrize("odd", ODD)
+def test_no_layer_makes_a_number_of_what_is_none(odd: float, place: int) -> None:
+    layer = native.Linear.of(nn.Linear(40, 5))
     layer.relu = True
-    assert layer(torch.full((1, 8), torch.nan)).isnan().all()
+    x = torch.zeros(1, 40)
+    x[0, place] = torch.nan
+    assert layer(x).isnan().all()
+    x[0, place] = odd
+    norm = native.LayerNorm(40)
+    with torch.no_grad():
+        assert norm(x).isnan().all()
+
+
+@needs_extension
+@pytest.mark.parametrize("place", [0, 3, 16, 39])
+@pytest.mark.parametrize("width", [20, 32, 64])
+@torch.inference_mode()
+def test_attention_to_what_is_no_number(width: int, place: int) -> None:
+    """NaN of a key that is seen reaches the result; a key that is masked does not."""
+    q, k, v = torch.randn(3, 2, 40, 1, width).unbind(0)
+    k[0, place, 0, 1] = torch.nan
+    found = native.attention(q, k, v, None, False)
+    assert found[0].isnan().all()
+    assert not found[1].isnan().any()
+    mask = torch.ones(1, 1, 1, 40, dtype=torch.bool)
+    mask[..., place] = False
+    assert not native.attention(q, k, v, mask, False).isnan().any()
+
+
+@needs_extension
+def test_what_is_not_as_the_extension_reads_it_is_refused() -> None:
+    """Tensors that a layer was given after it was made, too."""
+    packed = native.PackedWeights(torch.zeros(5, 8, dtype=torch.int8))
+    x, five = torch.randn(2, 8), torch.ones(5)
+    assert packed.product(x, five, five).shape == (2, 5)
+    strange = [
+        torch.ones(1), torch.ones(5, 1), torch.ones(5, dtype=torch.int8), torch.ones(10)[::2],
+        torch.ones(5).half(), torch.ones(5, device="meta"),
+    ]  # fmt: skip
+    linear, norm = native.Linear.of(nn.Linear(8, 5)), native.LayerNorm(5)
+    norm.requires_grad_(False)
+    for wrong in strange:
+        with pytest.raises(ValueError, match=r"float32 \[5\] wanted"):
+            packed.product(x, wrong, None)
+        with pytest.raises(ValueError, match=r"float32 \[5\] wanted"):
+            packed.product(x, five, wrong)
+        linear.bias = wrong
+        with pytest.raises(ValueError, match=r"float32 \[5\] wanted"):
+            linear(x)
+        norm.bias = nn.Parameter(wrong, requires_grad=False)
+        with pytest.raises(ValueError, match=r"float32 \[5\] wanted"):
+            norm(torch.ones(2, 5))
+    with pytest.raises(ValueError, match="int8 weights"):
+        native.PackedWeights(torch.zeros(5, 8, dtype=torch.int8, device="meta"))
 
 
 @torch.inference_mode()

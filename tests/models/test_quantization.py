@@ -173,6 +173,47 @@ def test_scales_that_are_missing(tmp_path: Path) -> None:
         read_weights(broken, path, torch.float32)
 
 
+WRONG = {
+    "a scale in int8": ("output.weight.scale", torch.ones(31, dtype=torch.int8)),
+    "a scale less": ("output.weight.scale", torch.ones(30)),
+    "scales of two dimensions": ("output.weight.scale", torch.ones(31, 1)),
+    "one bias": ("encoder.0.ffn.up.bias", torch.ones(1)),
+    "an int8 bias": ("encoder.0.ffn.up.bias", torch.ones(48, dtype=torch.int8)),
+    "weights of one dimension": ("output.weight", torch.ones(31, dtype=torch.int8)),
+    "an int8 norm": ("encoder_norm.weight", torch.ones(32, dtype=torch.int8)),
+    "whole numbers": ("encoder_norm.weight", torch.ones(32, dtype=torch.int32)),
+    "a complex number": ("encoder_norm.weight", torch.ones(32, dtype=torch.complex64)),
+    "NaN": ("encoder_norm.weight", torch.full((32,), torch.nan)),
+    "infinity": ("encoder.0.ffn.up.bias", torch.full((48,), -torch.inf)),
+    "an infinite scale": ("output.weight.scale", torch.full((31,), torch.inf)),
+    "beyond float32": ("encoder_norm.bias", torch.full((32,), 1e300, dtype=torch.float64)),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("dtype", [torch.int8, torch.float32])
+@pytest.mark.parametrize("name", WRONG)
+def test_tensors_that_cannot_be_weights(name: str, dtype: torch.dtype, tmp_path: Path) -> None:
+    """A layer of such tensors would let the extension read beyond them."""
+    path = tmp_path / "model.safetensors"
+    tensor, wrong = WRONG[name]
+    save_file(compress(network(2, tie_embeddings=False)) | {tensor: wrong}, path)
+    with torch.device("meta"):
+        broken = Transformer(network(2, tie_embeddings=False).config)
+    with pytest.raises(ModelError, match=tensor.removesuffix(".scale").replace(".", r"\.")):
+        read_weights(broken, path, dtype)
+
+
+def test_scales_that_would_make_a_table_of_a_row(tmp_path: Path) -> None:
+    """400 KB that broadcast to 40 GB."""
+    path = tmp_path / "model.safetensors"
+    wide = {"x": torch.ones(1, 100_000, dtype=torch.int8), "x.scale": torch.ones(100_000)}
+    save_file(wide, path)
+    with torch.device("meta"):
+        broken = Transformer(network(2).config)
+    with pytest.raises(ModelError, match=r"x\.scale"):
+        read_weights(broken, path, torch.float32)
+
+
 def test_only_on_a_cpu() -> None:
     with pytest.raises(ModelError, match="CPU only, not on meta"):
         quantize(network(1).to("meta"))

@@ -77,7 +77,10 @@ def contenders(setup: Setup) -> list[Contender]:
     for precision in setup.precisions:
         if precision in DTYPES:
             model = AutoModelForSeq2SeqLM.from_pretrained(
-                folder, dtype=DTYPES[precision], local_files_only=True
+                folder,
+                dtype=DTYPES[precision],
+                local_files_only=True,
+                trust_remote_code=False,
             )
             model = model.to(setup.device).eval()
             found += [

@@ -318,6 +318,43 @@ AVX512 static void norm_row(
     }
 }
 
+AVX512 static void rms_row(const float *x, const float *weight, float *y, int64_t width,
+                           float epsilon)
+{
+    __m512 squares = _mm512_setzero_ps();
+    for (int64_t i = 0; i < width; i += LANES) {
+        const __m512 value = load(lanes(i, width), x + i);
+        squares = _mm512_fmadd_ps(value, value, squares);
+    }
+    const float mean = _mm512_reduce_add_ps(squares) / (float)width;
+    const __m512 factor = _mm512_set1_ps(1.0f / sqrtf(mean + epsilon));
+    for (int64_t i = 0; i < width; i += LANES) {
+        const __mmask16 mask = lanes(i, width);
+        const __m512 z = _mm512_mul_ps(load(mask, x + i), factor);
+        save(
+            y + i, mask, _mm512_mul_ps(z, load(mask, weight + i)));
+    }
+}
+
+/* ---- rotary positions: pairs (i, i + half) of each head, turned in place */
+
+AVX512 static void turn_row(
+    float *x, int64_t heads, int64_t half, const float *cosines, const float *sines)
+{
+    for (int64_t head = 0; head < heads; head++, x += 2 * half)
+        for (int64_t i = 0; i < half; i += LANES) {
+            const __mmask16 mask = lanes(i, half);
+            const __m512 c = load(mask, cosines + i);
+            const __m512 s = load(mask, sines + i);
+            const __m512 a = load(mask, x + i);
+            const __m512 b = load(mask, x + half + i);
+            save(
+                x + i, mask, _mm512_sub_ps(_mm512_mul_ps(a, c), _mm512_mul_ps(b, s)));
+            save(
+                x + half + i, mask, _mm512_add_ps(_mm512_mul_ps(b, c), _mm512_mul_ps(a, s)));
+        }
+}
+
 /* ---- attention */
 
 typedef struct {
@@ -414,6 +451,27 @@ INLINE void weigh(const float *weights, const float *v, int64_t place, int64_t k
     for (int c = 0; c < count; c++)
         save(y + LANES * c, c == count - 1 ? last : 0xffff,
                               _mm512_div_ps(parts[c], total));
+}
+
+/* ---- the gate of a SwiGLU feed-forward network: silu(gate) * up */
+
+AVX512 static void gate_row(const float *gate, float *y, int64_t width)
+{
+    const float *up = gate + width;
+    const __m512 one = _mm512_set1_ps(1.0f), zero = _mm512_setzero_ps();
+    /* beyond these the exponential is 0 or silu(x) is x, to the last bit */
+    const __m512 least = _mm512_set1_ps(-87.0f), most = _mm512_set1_ps(87.0f);
+    for (int64_t i = 0; i < width; i += LANES) {
+        const __mmask16 mask = lanes(i, width);
+        const __m512 x = load(mask, gate + i);
+        const __m512 inside = _mm512_min_ps(_mm512_max_ps(x, least), most);
+        /* e^-|x| never overflows: 1 / (1 + e^-x) is e^x / (1 + e^x) where x is negative */
+        const __m512 small = exponential(_mm512_sub_ps(zero, _mm512_abs_ps(inside)));
+        const __mmask16 below = _mm512_cmp_ps_mask(inside, zero, _CMP_LT_OQ);
+        const __m512 top = _mm512_mask_mov_ps(one, below, small);
+        const __m512 silu = _mm512_div_ps(_mm512_mul_ps(x, top), _mm512_add_ps(one, small));
+        save(y + i, mask, _mm512_mul_ps(silu, load(mask, up + i)));
+    }
 }
 
 /* One query of one head; `scores` has room for the keys, rounded up to whole vectors. */
@@ -612,6 +670,61 @@ static PyObject *layer_norm(PyObject *self, PyObject *const *args, Py_ssize_t gi
     Py_RETURN_NONE;
 }
 
+/* As layer_norm, without mean and bias. */
+static PyObject *rms_norm(PyObject *self, PyObject *const *args, Py_ssize_t given)
+{
+    int64_t n[6];
+    (void)self;
+    if (given != 7 || !numbers(args, 6, 6, n))
+        return PyErr_Occurred() ? NULL : PyErr_Format(PyExc_TypeError, "7 numbers wanted");
+    const float epsilon = (float)PyFloat_AsDouble(args[6]);
+    if (PyErr_Occurred())
+        return NULL;
+    const int64_t width = n[2];
+    const int threads = n[1] * width < PARALLEL ? 1 : (int)n[5];
+    Py_BEGIN_ALLOW_THREADS
+#pragma omp parallel for num_threads(threads) if (threads > 1)
+    for (int64_t row = 0; row < n[1]; row++)
+        rms_row(ADDRESS(const float, n[0]) + row * width, ADDRESS(const float, n[3]),
+                ADDRESS(float, n[4]) + row * width, width, epsilon);
+    Py_END_ALLOW_THREADS
+    Py_RETURN_NONE;
+}
+
+static PyObject *rotate(PyObject *self, PyObject *const *args, Py_ssize_t given)
+{
+    int64_t n[8];
+    (void)self;
+    if (!numbers(args, given, 8, n))
+        return NULL;
+    const int64_t stride = n[2], heads = n[3], half = n[4];
+    const int threads = n[1] * heads * half < PARALLEL ? 1 : (int)n[7];
+    Py_BEGIN_ALLOW_THREADS
+#pragma omp parallel for num_threads(threads) if (threads > 1)
+    for (int64_t row = 0; row < n[1]; row++)
+        turn_row(ADDRESS(float, n[0]) + row * stride, heads, half,
+                 ADDRESS(const float, n[5]) + row * half, ADDRESS(const float, n[6]) + row * half);
+    Py_END_ALLOW_THREADS
+    Py_RETURN_NONE;
+}
+
+static PyObject *gate(PyObject *self, PyObject *const *args, Py_ssize_t given)
+{
+    int64_t n[5];
+    (void)self;
+    if (!numbers(args, given, 5, n))
+        return NULL;
+    const int64_t width = n[2];
+    const int threads = n[1] * width < PARALLEL / 8 ? 1 : (int)n[4];
+    Py_BEGIN_ALLOW_THREADS
+#pragma omp parallel for num_threads(threads) if (threads > 1)
+    for (int64_t row = 0; row < n[1]; row++)
+        gate_row(ADDRESS(const float, n[0]) + 2 * row * width, ADDRESS(float, n[3]) + row * width,
+                 width);
+    Py_END_ALLOW_THREADS
+    Py_RETURN_NONE;
+}
+
 static PyObject *attention(PyObject *self, PyObject *const *args, Py_ssize_t given)
 {
     int64_t n[20];
@@ -655,6 +768,9 @@ static PyMethodDef methods[] = {
     METHOD(linear_int8, "x, rows, inputs, panels, channels, scale, bias or 0, relu, y, threads"),
     METHOD(linear_float, "x, rows, inputs, panels, channels, bias or 0, relu, y, threads"),
     METHOD(layer_norm, "x, rows, width, weight, bias, y, threads, epsilon"),
+    METHOD(rms_norm, "x, rows, width, weight, y, threads, epsilon"),
+    METHOD(rotate, "x, rows, values a row, heads, half, cosines, sines, threads"),
+    METHOD(gate, "x, rows, width, y, threads"),
     METHOD(attention, "batch, queries, keys, heads, width, q, its row and place strides, k, the same, v, "
                       "the same, mask or 0, its row and query strides, causal, y, threads, scale"),
 #endif

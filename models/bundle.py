@@ -29,7 +29,8 @@ from gec.confidence import Calibration
 from gec.corrector import BALANCED, Setting
 from gec.errors import ConfigError, DataError, ModelError
 from gec.models.foreign import ForeignSubwords
-from gec.models.inference import check_weights
+from gec.models.inference import Network, check_weights
+from gec.models.llama import Llama, LlamaConfig
 from gec.models.quantization import (
     STORED,
     adopt,
@@ -40,6 +41,7 @@ from gec.models.quantization import (
     quantize,
 )
 from gec.models.transformer import Transformer, TransformerConfig
+from gec.text.byte_pairs import BytePairs
 from gec.text.ngrams import NGrams
 from gec.text.spelling import Speller
 from gec.text.subwords import Subwords, WordCodec
@@ -76,7 +78,7 @@ class Bundle:
 
     name: str
     config: dict[str, Any]
-    network: Transformer
+    network: Network
     subwords: WordCodec
     speller: Speller | None = None
     ngrams: NGrams | None = None
@@ -120,13 +122,13 @@ def load(
         calibration = Calibration(**config.get("confidence", {}))
     except (AttributeError, TypeError, ConfigError) as error:
         raise ModelError(f"{folder / 'config.json'}, confidence: {error}") from error
-    architecture = TransformerConfig.from_dict(config["network"])
-    check_sizes(architecture, folder / "model.safetensors")
+    architecture = _architecture(config["network"], folder / "model.safetensors")
     foreign = config.get("tokenizer")
-    subwords: WordCodec = ForeignSubwords.of(folder, foreign) if foreign else Subwords.load(folder)
+    subwords = _codec(folder, architecture, foreign)
     check_vocabulary(folder, len(subwords), architecture, exactly=not foreign)
     with laid_out():
-        network = Transformer(architecture)
+        decoder_only = isinstance(architecture, LlamaConfig)
+        network: Network = Llama(architecture) if decoder_only else Transformer(architecture)
     read_weights(network, folder / "model.safetensors", dtype)
     return Bundle(
         folder.name,
@@ -138,6 +140,25 @@ def load(
         settings,
         calibration,
     )
+
+
+def _architecture(values: dict[str, Any], weights: Path) -> TransformerConfig | LlamaConfig:
+    """Return a network's settings, checked against the file that holds its weights."""
+    if values.get("family") == "llama":
+        llama = LlamaConfig.from_dict(values)
+        llama.check_size(weights)
+        return llama
+    transformer = TransformerConfig.from_dict(values)
+    check_sizes(transformer, weights)
+    return transformer
+
+
+def _codec(
+    folder: Path, architecture: TransformerConfig | LlamaConfig, foreign: object
+) -> WordCodec:
+    if foreign:
+        return ForeignSubwords.of(folder, foreign)
+    return (BytePairs if isinstance(architecture, LlamaConfig) else Subwords).load(folder)
 
 
 class _Unset(TorchFunctionMode):
@@ -230,7 +251,7 @@ def _weights(config: TransformerConfig, encoder: bool) -> int:
 
 
 def check_vocabulary(
-    folder: Path, entries: int, config: TransformerConfig, *, exactly: bool = True
+    folder: Path, entries: int, config: TransformerConfig | LlamaConfig, *, exactly: bool = True
 ) -> None:
     """Raise ModelError where the tokenizer's size is not the network's.
 
@@ -241,7 +262,7 @@ def check_vocabulary(
         raise ModelError(f"{folder}: tokenizer.json has {entries} entries, config.json says {size}")
 
 
-def read_weights(network: Transformer, path: Path, dtype: torch.dtype) -> None:
+def read_weights(network: Network, path: Path, dtype: torch.dtype) -> None:
     """Load weights into a network made on the meta device; failure raises ModelError.
 
     With int8 it is a network for inference on a CPU (:mod:`gec.models.quantization`).
@@ -275,7 +296,7 @@ def read_tensors(path: Path) -> dict[str, Tensor]:
     return state
 
 
-def _read_floats(network: Transformer, state: dict[str, Tensor], dtype: torch.dtype) -> None:
+def _read_floats(network: Network, state: dict[str, Tensor], dtype: torch.dtype) -> None:
     state = {name: tensor.to(dtype) for name, tensor in state.items()}
     check_finite(state)
     if network.config.tie_embeddings and "embedding.weight" in state:
@@ -283,7 +304,7 @@ def _read_floats(network: Transformer, state: dict[str, Tensor], dtype: torch.dt
     network.load_state_dict(state, strict=True, assign=True)
 
 
-def write_weights(network: Transformer, path: Path, dtype: torch.dtype) -> None:
+def write_weights(network: Network, path: Path, dtype: torch.dtype) -> None:
     """Write a network's weights; tied ones once, and with int8 those of linear layers only.
 
     Raises:

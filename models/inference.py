@@ -12,18 +12,22 @@ import ctypes
 import sys
 from collections.abc import Callable
 from functools import cache
-from typing import Any, cast
+from typing import Any, TypeVar, cast
 
 import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
 from gec.errors import ModelError
-from gec.models import native
+from gec.models import llama, native
+from gec.models.llama import Llama
 from gec.models.transformer import CrossAttention, FeedForward, SelfAttention, Transformer
 
+Network = Transformer | Llama
+N = TypeVar("N", bound=Network)
 
-def prepare(network: Transformer) -> Transformer:
+
+def prepare(network: N) -> N:
     """Let a float32 network on a CPU compute natively where that can be, in place; return it.
 
     It is for inference only then, and its linear layers no longer have their parameters; the table
@@ -50,7 +54,7 @@ def reuse_memory() -> None:
         library.mallopt(mmap_threshold, gibibyte)
 
 
-def replace_linears(network: Transformer, by: Callable[[str, nn.Linear], nn.Module]) -> set[str]:
+def replace_linears(network: Network, by: Callable[[str, nn.Linear], nn.Module]) -> set[str]:
     """Replace the linear layers by others, with an attribute ``relu``; return their names."""
     names = [name for name, module in network.named_modules() if isinstance(module, nn.Linear)]
     for name in names:  # the old layers are let go one by one
@@ -70,14 +74,23 @@ def check_weights(network: nn.Module) -> None:
         raise ModelError("the network was made ready for inference: load its bundle again")
 
 
-def use_native(network: Transformer) -> None:
+def use_native(network: Network) -> None:
     """Let norms and attention, where they are of the kind it knows, compute natively."""
     for name, module in list(network.named_modules()):
         if type(module) is nn.LayerNorm and module.bias is not None:
             parent, _, last = name.rpartition(".")
             setattr(network.get_submodule(parent), last, native.LayerNorm.of(module))
+        elif type(module) is llama.RMSNorm:
+            parent, _, last = name.rpartition(".")
+            norm = native.RMSNorm(module.weight, module.epsilon)
+            setattr(network.get_submodule(parent), last, norm)
+        elif isinstance(module, llama.Attention):
+            module.attention, module.rotate = native.attention, native.rotate
+        elif isinstance(module, llama.FeedForward):
+            module.gate = native.gate
         elif (
             isinstance(module, SelfAttention | CrossAttention)
+            and isinstance(network, Transformer)
             and network.config.positions != "relative"  # whose masks are biases
         ):
             module.attention = native.attention

@@ -10,6 +10,7 @@ value heads, d width of a head, F feed-forward width, V vocabulary.
 from __future__ import annotations
 
 from dataclasses import asdict, dataclass, fields
+from pathlib import Path
 from typing import Any
 
 import torch
@@ -19,6 +20,10 @@ from torch import Tensor, nn
 from gec.errors import ModelError
 from gec.models.cache import Positions, SelfCache
 from gec.models.transformer import attention
+from gec.untrusted import size_of
+
+MOST_LAYERS, MOST_POSITIONS = 256, 1 << 16
+"""More than any network of this kind that a CPU corrects with."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -74,20 +79,41 @@ class LlamaConfig:
         object.__setattr__(self, "separator", tuple(ids))  # JSON has lists only
 
     @property
+    def tie_embeddings(self) -> bool:
+        """The output projection is the embedding."""
+        return True
+
+    @property
     def head_width(self) -> int:
         """d, the width of a head."""
         return self.width // self.heads
 
     def to_dict(self) -> dict[str, Any]:
         """Return the settings for a ``config.json`` or a checkpoint."""
-        return asdict(self)
+        return {"family": "llama"} | asdict(self)
 
     @classmethod
     def from_dict(cls, values: dict[str, Any]) -> LlamaConfig:
         """Build from a bundle's ``config.json``; unknown keys raise ModelError."""
+        values = {name: value for name, value in values.items() if name != "family"}
         if unknown := sorted(set(values) - {field.name for field in fields(cls)}):
             raise ModelError(f"unknown architecture settings: {', '.join(unknown)}")
         return cls(**values)
+
+    def check_size(self, path: Path) -> None:
+        """Refuse a network that the file at ``path`` is too small for, before it takes memory."""
+        inner = (self.heads + 2 * self.kv_heads) * self.head_width
+        layer = self.width * (inner + self.width + 3 * self.ffn_width)
+        if self.layers > MOST_LAYERS or self.max_positions > MOST_POSITIONS:
+            raise ModelError(
+                f"{self.layers} layers and {self.max_positions} positions: at most {MOST_LAYERS} "
+                f"and {MOST_POSITIONS} are read"
+            )
+        weights, size = self.vocab_size * self.width + self.layers * layer, size_of(path, "load")
+        if weights > size:
+            raise ModelError(
+                f"cannot load {path}: size mismatch: {size} bytes for at least {weights} weights"
+            )
 
 
 def rotations(config: LlamaConfig, length: int) -> tuple[Tensor, Tensor]:
@@ -98,10 +124,20 @@ def rotations(config: LlamaConfig, length: int) -> tuple[Tensor, Tensor]:
     return angle.cos(), angle.sin()
 
 
-def rotate(x: Tensor, cos: Tensor, sin: Tensor) -> Tensor:
-    """Rotate pairs (i, i + d/2) of x [..., heads, d] by the angles [..., 1, d/2] of its places."""
+def rotate(x: Tensor, heads: int, cos: Tensor, sin: Tensor) -> Tensor:
+    """Return x [..., all heads, d] with its first ``heads`` heads rotated, the rest as it is.
+
+    Pairs (i, i + d/2) of a head turn by the angles of its place; cos and sin are [..., 1, d/2].
+    """
+    first, second = x[..., :heads, :].chunk(2, -1)
+    turned = torch.cat([first * cos - second * sin, second * cos + first * sin], -1)
+    return torch.cat([turned, x[..., heads:, :]], -2)
+
+
+def gate(x: Tensor) -> Tensor:
+    """Return silu(a) * b [..., F] of x [..., 2 F], a before b (Shazeer 2020, equation 6)."""
     first, second = x.chunk(2, -1)
-    return torch.cat([first * cos - second * sin, second * cos + first * sin], -1)
+    return F.silu(first) * second
 
 
 class RMSNorm(nn.Module):
@@ -130,14 +166,14 @@ class Attention(nn.Module):
         both = config.heads + 2 * config.kv_heads
         self.qkv = nn.Linear(config.width, both * config.head_width, bias=False)
         self.out = nn.Linear(config.width, config.width, bias=False)
-        self.attention = attention
+        self.attention, self.rotate = attention, rotate
 
     def project(self, x: Tensor, cos: Tensor, sin: Tensor) -> tuple[Tensor, Tensor, Tensor]:
         """Return rotated queries [..., H, d], rotated keys and values [..., G, d] of [..., D]."""
         qkv = self.qkv(x).unflatten(-1, (-1, self.head_width))  # [..., H + 2 G, d]
-        turned = rotate(qkv[..., : self.heads + self.kv_heads, :], cos, sin)
-        queries, keys = turned.split([self.heads, self.kv_heads], -2)
-        return queries, keys, qkv[..., self.heads + self.kv_heads :, :]
+        turned = self.rotate(qkv, self.heads + self.kv_heads, cos, sin)
+        queries, keys, values = turned.split([self.heads, self.kv_heads, self.kv_heads], -2)
+        return queries, keys, values
 
     def block(
         self, x: Tensor, cos: Tensor, sin: Tensor, cache: SelfCache, positions: Positions
@@ -155,7 +191,9 @@ class Attention(nn.Module):
         """
         b, t, heads, d = q.shape
         shared = heads // self.kv_heads
-        q = q.unflatten(2, (self.kv_heads, shared)).transpose(2, 3).flatten(1, 2)  # [B, T H/G, G, d]
+        q = (
+            q.unflatten(2, (self.kv_heads, shared)).transpose(2, 3).flatten(1, 2)
+        )  # [B, T H/G, G, d]
         if mask is not None:
             mask = mask.repeat_interleave(shared, 2)  # [B, 1, T H/G, S]
         y = self.attention(q, k, v, mask, False)  # [B, T H/G, G d]
@@ -184,11 +222,11 @@ class FeedForward(nn.Module):
         super().__init__()
         self.gate_up = nn.Linear(config.width, 2 * config.ffn_width, bias=False)
         self.down = nn.Linear(config.ffn_width, config.width, bias=False)
+        self.gate = gate
 
     def forward(self, x: Tensor) -> Tensor:
         """Map [..., D] to the same."""
-        gate, up = self.gate_up(x).chunk(2, -1)  # each [..., F]
-        return self.down(F.silu(gate) * up)
+        return self.down(self.gate(self.gate_up(x)))
 
 
 class Layer(nn.Module):
@@ -223,8 +261,14 @@ class Llama(nn.Module):
         self.embedding = nn.Embedding(config.vocab_size, config.width)
         self.layers = nn.ModuleList(Layer(config) for _ in range(config.layers))
         self.norm = RMSNorm(config.width, config.norm_epsilon)
-        self.output: nn.Module | None = None  # None: the embedding
+        self.output = nn.Linear(config.width, config.vocab_size, bias=False)
+        self.output.weight = self.embedding.weight
         self._angles: tuple[Tensor, Tensor] | None = None
+
+    def restore_buffers(self) -> None:
+        """Tie the output to the embedding, after loading onto the meta device."""
+        if isinstance(self.output, nn.Linear):
+            self.output.weight = self.embedding.weight
 
     @property
     def device(self) -> torch.device:
@@ -246,7 +290,7 @@ class Llama(nn.Module):
         for layer, cache in zip(self.layers, caches, strict=True):
             x = layer.block(x, cos, sin, cache, positions)
         x = self.norm(x[wanted])
-        return F.linear(x, self.embedding.weight) if self.output is None else self.output(x)
+        return self.output(x)
 
     def angles(self) -> tuple[Tensor, Tensor]:
         """Return cosines and sines [max_positions, d/2], made once."""
@@ -264,4 +308,4 @@ class Llama(nn.Module):
         cos, sin = (part[:, None].to(x) for part in (cos, sin))  # [T, 1, d/2]
         for layer in self.layers:
             x = layer(x, cos, sin)
-        return F.linear(self.norm(x[wanted]), self.embedding.weight)
+        return self.output(self.norm(x[wanted]))

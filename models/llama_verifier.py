@@ -85,6 +85,4 @@ class LlamaVerifier:
     def join(self, memory: Memory, other: Memory) -> Memory:
         for cache, more in zip(memory.caches, other.caches, strict=True):
             cache.join(more)
-        return Memory(
-            memory.caches, memory.prefixes + other.prefixes, memory.cached + other.cached
-        )
+        return Memory(memory.caches, memory.prefixes + other.prefixes, memory.cached + other.cached)

@@ -200,6 +200,65 @@ class LayerNorm(nn.LayerNorm):
         return y
 
 
+class RMSNorm(nn.Module):
+    """x over the root of its mean square, times a weight, over the last dimension."""
+
+    def __init__(self, weight: nn.Parameter, epsilon: float) -> None:
+        """Take over another norm's weights."""
+        super().__init__()
+        self.weight, self.epsilon = weight, epsilon
+
+    def forward(self, x: Tensor) -> Tensor:
+        """Map [..., width] to the same."""
+        width = self.weight.shape[0]
+        if x.shape[-1] != width:
+            raise ValueError(f"{x.shape[-1]} values a row for a norm of {width}")
+        x = _as_float(x).contiguous()
+        y = torch.empty_like(x)
+        _loaded().rms_norm(
+            x.data_ptr(),
+            x.numel() // width,
+            width,
+            _address(self.weight, width),
+            y.data_ptr(),
+            torch.get_num_threads(),
+            self.epsilon,
+        )
+        return y
+
+
+def rotate(x: Tensor, heads: int, cos: Tensor, sin: Tensor) -> Tensor:
+    """Turn the first ``heads`` heads of x [N, all heads, d] in place by angles [N, 1, d/2]."""
+    count, present, width = x.shape
+    cos, sin = _as_float(cos).contiguous(), _as_float(sin).contiguous()
+    if heads > present or width % 2 or not x.is_contiguous() or x.dtype is not torch.float32:
+        raise ValueError(f"float32 heads of even width in one block, not {list(x.shape)}")
+    _loaded().rotate(
+        x.data_ptr(),
+        count,
+        present * width,
+        heads,
+        width // 2,
+        _address(cos, count, 1, width // 2),
+        _address(sin, count, 1, width // 2),
+        torch.get_num_threads(),
+    )
+    return x
+
+
+def gate(x: Tensor) -> Tensor:
+    """Return silu(a) * b [..., F] of x [..., 2 F], a before b."""
+    x = _as_float(x).contiguous()
+    if x.shape[-1] % 2:
+        raise ValueError(f"gate and values are as wide, not {x.shape[-1]} together")
+    width = x.shape[-1] // 2
+    y = x.new_empty(*x.shape[:-1], width)
+    _loaded().gate(
+        x.data_ptr(), x.numel() // (2 * width), width, y.data_ptr(), torch.get_num_threads()
+    )
+    return y
+
+
 def attention(
     q: Tensor, k: Tensor, v: Tensor, mask: Tensor | None, causal: bool, scale: float | None = None
 ) -> Tensor:

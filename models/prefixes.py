@@ -14,15 +14,20 @@ from torch import Tensor
 from gec.decoding.model import Model, PackedModel
 from gec.errors import ModelError
 from gec.models import graphs
-from gec.models.transformer import Transformer, TransformerConfig
+from gec.models.inference import Network
+from gec.models.llama import Llama
+from gec.models.llama_verifier import LlamaVerifier
+from gec.models.transformer import TransformerConfig
 from gec.models.verifier import TransformerVerifier
 
 
-def verifier(network: Transformer) -> Model:
+def verifier(network: Network) -> Model:
     """Return the network as the loop's model, with the prefixes its settings name.
 
-    On a GPU its passes are CUDA graphs.
+    On a GPU the passes of an encoder-decoder are CUDA graphs.
     """
+    if isinstance(network, Llama):
+        return LlamaVerifier(network)
     captured = graphs.wanted(network.device)
     model: Model = graphs.GraphVerifier(network) if captured else TransformerVerifier(network)
     return prefixed(model, network.config)

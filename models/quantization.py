@@ -21,8 +21,7 @@ from torch import Tensor, nn
 
 from gec.errors import ModelError
 from gec.models import native
-from gec.models.inference import replace_linears, use_native
-from gec.models.transformer import Transformer
+from gec.models.inference import N, Network, replace_linears, use_native
 
 LEVELS = 127
 """Largest magnitude of an int8 value; symmetric, so -128 is not used."""
@@ -126,7 +125,7 @@ class Int8Embedding(nn.Module):
         return F.embedding(tokens, self.weight).float() * F.embedding(tokens, self._scale)
 
 
-def compress(network: Transformer) -> dict[str, Tensor]:
+def compress(network: Network) -> dict[str, Tensor]:
     """Return a network's state with the weights of linear layers in int8, the rest in float16.
 
     A weight named ``w`` has its scales in ``w.scale``. What the rounding loses is lost: a weight is
@@ -185,7 +184,7 @@ def expand(state: Mapping[str, Tensor]) -> dict[str, Tensor]:
     return expanded
 
 
-def quantize(network: Transformer) -> Transformer:
+def quantize(network: N) -> N:
     """Replace a network's linear layers by int8 ones, in place; return it, for inference only.
 
     Raises:
@@ -199,7 +198,7 @@ def quantize(network: Transformer) -> Transformer:
     return network.float()
 
 
-def adopt(network: Transformer, state: Mapping[str, Tensor]) -> None:
+def adopt(network: Network, state: Mapping[str, Tensor]) -> None:
     """Give a network laid out on the meta device what :func:`compress` stored, as it is.
 
     The same as expanding, loading and :func:`quantize`, without ever holding the weights in float.
@@ -229,7 +228,7 @@ def adopt(network: Transformer, state: Mapping[str, Tensor]) -> None:
         raise RuntimeError(f"missing {missing or 'nothing'}, unknown {unknown or 'nothing'}")
 
 
-def _replace(network: Transformer, by: Callable[[str, nn.Linear], Int8Linear]) -> set[str]:
+def _replace(network: Network, by: Callable[[str, nn.Linear], Int8Linear]) -> set[str]:
     """Replace the linear layers and a tied embedding; return the layers' names."""
     replaced = replace_linears(network, by)
     if network.config.tie_embeddings:
@@ -239,7 +238,7 @@ def _replace(network: Transformer, by: Callable[[str, nn.Linear], Int8Linear]) -
     return replaced
 
 
-def count_parameters(network: Transformer) -> int:
+def count_parameters(network: Network) -> int:
     """Return the number of weights, however they are stored; scales are none."""
     count = sum(p.numel() for p in network.parameters())
     for name, module in network.named_modules():

@@ -38,8 +38,8 @@ def _byte_alphabet() -> dict[str, int]:
     return {char: byte for byte, char in chars.items()}
 
 
-_BYTE_OF = _byte_alphabet()
-_WORD_START = "Ġ"
+BYTE_OF = _byte_alphabet()
+WORD_START = "Ġ"
 
 
 _KINDS = {b"Sequence", b"Digits", b"ByteLevel", b"NFC"}
@@ -62,7 +62,7 @@ def check_byte_level(tokenizer: Tokenizer) -> None:
     vocabulary = tokenizer.get_vocab(with_added_tokens=True)
     if sorted(vocabulary.values()) != list(range(len(vocabulary))):
         raise ModelError("tokenizer.json has ids that are missing or there twice")
-    if strange := next((piece for piece in vocabulary if not set(piece) <= _BYTE_OF.keys()), None):
+    if strange := next((piece for piece in vocabulary if not set(piece) <= BYTE_OF.keys()), None):
         raise ModelError(f"tokenizer.json has a piece that is no bytes: {strange!r}")
 
 
@@ -191,7 +191,7 @@ class Subwords:
             elif i in _MARKERS_BY_ID:
                 marker = _MARKERS_BY_ID[i] if word else ""
             elif i >= len(SPECIALS):
-                if self._pieces[i].startswith(_WORD_START):
+                if self._pieces[i].startswith(WORD_START):
                     close(position)  # the bare word start is an empty first piece
                 word += self._raw(i)
         close(len(ids))
@@ -205,12 +205,12 @@ class Subwords:
         piece = self._pieces[i]
         if i < len(SPECIALS):
             return piece
-        blank = " " if piece.startswith(_WORD_START) else ""
+        blank = " " if piece.startswith(WORD_START) else ""
         return blank + self._raw(i).decode("utf-8", "replace")
 
     def _raw_uncached(self, i: int) -> bytes:
         """Return the UTF-8 of a piece, without the mark of a word's start."""
-        return bytes(_BYTE_OF[char] for char in self._pieces[i].removeprefix(_WORD_START))
+        return bytes(BYTE_OF[char] for char in self._pieces[i].removeprefix(WORD_START))
 
     def _encode_word_uncached(self, word: str) -> tuple[int, ...]:
         for ids in (self._analysed(word), self._plain(word)):
@@ -274,7 +274,7 @@ class Subwords:
         trainer = trainers.BpeTrainer(
             vocab_size=size,
             special_tokens=list(SPECIALS),
-            initial_alphabet=sorted(_BYTE_OF),
+            initial_alphabet=sorted(BYTE_OF),
             show_progress=False,
         )
         bases = (

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 
 import pytest
 import torch
@@ -119,14 +119,16 @@ def test_a_block_gives_the_scores_of_whole_rows(network: Llama) -> None:
         expected = whole(network, [[1, *source, 5, *block]])[0, len(source) + 2 :]
         torch.testing.assert_close(first[row, : len(block)], expected)
     rest = iter(second.split([2, 1, 3]))
-    for source, kept, block in zip(rows, ([11], [], []), ([20, 21], [22], [23, 24, 25]), strict=True):
+    for source, kept, block in zip(
+        rows, ([11], [], []), ([20, 21], [22], [23, 24, 25]), strict=True
+    ):
         expected = whole(network, [[1, *source, 5, 7, *kept, *block]])[0, -len(block) :]
         torch.testing.assert_close(next(rest), expected)
 
 
 @pytest.fixture(params=[1, 5, 32])
-def batch_size(request: pytest.FixtureRequest) -> Iterator[int]:
-    yield request.param
+def batch_size(request: pytest.FixtureRequest) -> int:
+    return int(request.param)
 
 
 @pytest.mark.parametrize("seed", range(4))
@@ -140,7 +142,6 @@ def test_every_exact_strategy_gives_the_recomputing_reference(seed: int, batch_s
             texts, batch_size=batch_size
         )
         assert [list(hypotheses[0].tokens) for hypotheses in found] == expected
-    assert any(any(a == b for a, b in zip(e, t, strict=False)) for e, t in zip(expected, texts))
 
 
 def test_beams_of_one_are_greedy_and_rows_may_branch(network: Llama) -> None:
@@ -164,7 +165,8 @@ def test_beams_of_one_are_greedy_and_rows_may_branch(network: Llama) -> None:
     "wrong",
     [
         {"width": 50}, {"heads": 5}, {"kv_heads": 4}, {"layers": 0}, {"vocab_size": "40"},
-        {"separator": [40]}, {"separator": []}, {"eos_id": -1}, {"rope_base": float("nan")}, {"depth": 3},
+        {"separator": [40]}, {"separator": []}, {"eos_id": -1}, {"rope_base": float("nan")},
+        {"depth": 3},
     ],
 )  # fmt: skip
 def test_wrong_settings_are_refused(wrong: dict[str, object]) -> None:

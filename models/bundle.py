@@ -28,6 +28,7 @@ from torch.overrides import TorchFunctionMode
 from gec.confidence import Calibration
 from gec.corrector import BALANCED, Setting
 from gec.errors import ConfigError, DataError, ModelError
+from gec.models import store
 from gec.models.foreign import ForeignSubwords
 from gec.models.inference import Network, check_weights
 from gec.models.llama import Llama, LlamaConfig
@@ -87,21 +88,28 @@ class Bundle:
 
 
 def find(name_or_path: str) -> Path:
-    """Return the folder of a shipped bundle (``en``) or of a path.
+    """Return the folder of a shipped bundle (``en``), of a fetched one, or of a path.
 
     Raises:
         ModelError: there is none, or it holds links out of it, devices or pipes.
     """
-    for folder in (BUNDLES / name_or_path, Path(name_or_path)):
+    for folder in (BUNDLES / name_or_path, store.fetched(name_or_path), Path(name_or_path)):
         with suppress(OSError):  # a name too long for a file
             if (folder / "config.json").is_file():
                 if folder.parent != BUNDLES:  # an installer may link the files of a package
                     check_folder(folder)
                 return folder
+    if name_or_path in store.available():
+        raise ModelError(f"the model {name_or_path} is not here yet: gec model get {name_or_path}")
     shipped = ", ".join(sorted(p.parent.name for p in BUNDLES.glob("*/config.json"))) or "none"
     raise ModelError(
         f"no model bundle at {name_or_path!r} (a folder with config.json); shipped: {shipped}"
     )
+
+
+def is_corrector(folder: Path) -> bool:
+    """Whether a folder holds a bundle that corrects."""
+    return (folder / "config.json").is_file() and read_config(folder).get("task") == "gec"
 
 
 def load(

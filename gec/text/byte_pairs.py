@@ -70,8 +70,12 @@ class BytePairs:
         """Return the ids of ``words``, without BOS and EOS. Words hold no blanks."""
         return [i for word in words for i in self.encode_word(word)]
 
+    def encode_text(self, text: str) -> tuple[int, ...]:
+        """Return the ids of a text as it is, without a blank before it."""
+        return tuple(self._tokenizer.encode(text, add_special_tokens=False).ids)
+
     def _encode_word(self, word: str) -> tuple[int, ...]:
-        return tuple(self._tokenizer.encode(" " + word, add_special_tokens=False).ids)
+        return self.encode_text(" " + word)
 
     def decode(self, ids: Sequence[int]) -> list[str]:
         """Return the words of any ids."""

@@ -31,7 +31,14 @@ from gec.models import bundle
 from gec.models.training.inflection_table import build_inflections
 from gec.models.training.ngram_table import build_ngrams
 from gec.models.training.noise import DEFAULT_RATES, Lexicon, Noiser
-from gec.models.training.recipe import DataRecipe, Recipe, Source, load_recipe, task_of
+from gec.models.training.recipe import (
+    DataRecipe,
+    Recipe,
+    Source,
+    load_recipe,
+    method_of,
+    task_of,
+)
 from gec.models.training.spelling_table import read_speller
 from gec.text.inflection import Inflections
 from gec.text.spelling import Speller
@@ -80,8 +87,11 @@ def _excluded(files: Iterable[Path]) -> set[str]:
     return keys
 
 
-def _clean_sentences(path: Path, source: Source, rng: random.Random) -> Iterator[list[str]]:
-    for line in open_text(path):
+def clean_sentences(
+    lines: Iterable[str], source: Source, rng: random.Random
+) -> Iterator[list[str]]:
+    """Yield the words of the usable lines, with other first names if ``source`` says so."""
+    for line in lines:
         line = line.strip()
         if not _READABLE.fullmatch(line) or line.count('"') % 2:
             continue
@@ -94,7 +104,7 @@ def _clean_sentences(path: Path, source: Source, rng: random.Random) -> Iterator
         yield words
 
 
-def _clean_pairs(path: Path, source: Source) -> Iterator[tuple[list[str], list[str], str]]:
+def clean_pairs(path: Path, source: Source) -> Iterator[tuple[list[str], list[str], str]]:
     """Yield (wrong, right, repository) of the usable lines."""
     for number, line in enumerate(open_text(path), 1):
         columns = line.split("\t")
@@ -139,7 +149,7 @@ def prepare(
     for number, source in enumerate(data.source):
         if source.pairs:
             lines, banned, held = [], 0, 0
-            for wrong, right, repository in _clean_pairs(data_dir / source.file, source):
+            for wrong, right, repository in clean_pairs(data_dir / source.file, source):
                 line = f"{' '.join(wrong)}\t{' '.join(right)}"
                 if line in seen or not banned_keys.isdisjoint((_key(wrong), _key(right))):
                     banned += 1
@@ -158,7 +168,7 @@ def prepare(
             continue
         sentences, banned = [], 0
         excluded = len(seen)
-        for words in _clean_sentences(data_dir / source.file, source, rng):
+        for words in clean_sentences(open_text(data_dir / source.file), source, rng):
             key = _key(words)
             if key in seen:
                 banned += 1
@@ -185,7 +195,7 @@ def prepare(
         (out / "validation_pairs.txt").write_text(
             "\n".join([*held_out_pairs[: data.validation], ""]), encoding="utf-8"
         )
-    counts = _word_counts(data_dir / data.word_counts)
+    counts = word_counts(data_dir / data.word_counts)
     names = [source.name for source in data.source if not source.pairs]
     build_ngrams(lambda: _sentences(out, names)).save(out)
     read_speller(data_dir / data.noise_lists, counts, open_text).save(out)
@@ -209,7 +219,7 @@ def _origin(source: Source) -> dict[str, str | float]:
     return {name: getattr(source, name) for name in ("name", "file", "licence", "weight")}
 
 
-def _word_counts(path: Path) -> dict[str, int]:
+def word_counts(path: Path) -> dict[str, int]:
     counts = {}
     for number, line in enumerate(open_text(path), 1):
         word, _, count = line.partition("\t")
@@ -390,6 +400,10 @@ def prepare_main(args: argparse.Namespace) -> int:
         from gec.models.training import generation
 
         return generation.prepare_main(args)
+    if method_of(Path(args.recipe)) == "finetune":
+        from gec.models.training import finetune
+
+        return finetune.prepare_main(args)
     recipe = load_recipe(Path(args.recipe))
     exclude = [Path(name) for name in getattr(args, "exclude", None) or ()]
     subwords = Subwords.load(bundle.find(args.subwords)) if args.subwords else None

@@ -173,3 +173,8 @@ def load_recipe(path: Path) -> Recipe:
 def task_of(path: Path) -> str:
     """Return what a recipe is for: "gec" for correction."""
     return str(read_layers(path).get("task"))
+
+
+def method_of(path: Path) -> str:
+    """Return how a correction recipe trains: "noise" from random weights, or "finetune"."""
+    return str(read_layers(path).get("method", "noise"))

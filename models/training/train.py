@@ -45,6 +45,7 @@ from gec.models.training.recipe import (
     Recipe,
     TrainingRecipe,
     load_recipe,
+    method_of,
     parse_duration,
     task_of,
 )
@@ -645,6 +646,10 @@ def main(
         return generation.main(args)
     if args.data is None:
         raise ConfigError("--data names no prepared data (gec data prepare)")
+    if method_of(path) == "finetune":
+        from gec.models.training import finetune
+
+        return finetune.main(args)
     progress = train(
         load_recipe(path),
         Path(args.data),

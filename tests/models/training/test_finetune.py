@@ -1,0 +1,251 @@
+"""Fine-tuning a decoder: batches, the loss against autograd, exact resume, what it learns."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+import torch.nn.functional as F
+from torch import Tensor
+
+from gec.errors import ConfigError, DataError
+from gec.models import pretrained
+from gec.models.llama import Llama, LlamaConfig
+from gec.models.training import finetune, finetune_data
+from gec.models.training.finetune import Batch, Batches, TiedCrossEntropy, TrainingRecipe
+from gec.models.training.finetune_data import Examples
+
+CONFIG = LlamaConfig(
+    vocab_size=30, width=32, heads=4, kv_heads=2, ffn_width=48, layers=2, max_positions=64,
+    separator=(3,),
+)  # fmt: skip
+TRAINING = TrainingRecipe(
+    batch_tokens=128, widths=(12, 20), learning_rate=3e-3, warmup_steps=3, decay_share=0.5,
+    weight_decay=0.01, gradient_clip=1.0, edit_weight=2.0, kept_sample=0.5, save_every="5m",
+    compile=False,
+)  # fmt: skip
+
+
+def some_examples(count: int = 90) -> Examples:
+    """Sources in which every 7 is to become an 8."""
+    draw = np.random.default_rng(4)
+    examples = Examples(["a", "b"])
+    for number in range(count):
+        source = draw.integers(4, 30, draw.integers(2, 8)).tolist()
+        examples.add(number % 3 // 2, source, [8 if i == 7 else i for i in source])
+    return examples
+
+
+def random_state() -> dict[str, Tensor]:
+    torch.manual_seed(1)
+    network = Llama(CONFIG)
+    for parameter in network.parameters():
+        if parameter.ndim > 1:
+            torch.nn.init.normal_(parameter, std=0.15)
+    return {n: t.clone() for n, t in network.state_dict().items() if n != "output.weight"}
+
+
+def test_the_chunked_loss_and_its_gradient_are_those_of_autograd() -> None:
+    torch.manual_seed(0)
+    count = finetune._CHUNK + 37
+    hidden, table = torch.randn(count, 16, requires_grad=True), torch.randn(50, 16)
+    target, weight = torch.randint(0, 50, (count,)), torch.rand(count)
+    total, losses = TiedCrossEntropy.apply(hidden, table, target, weight)
+    (own,) = torch.autograd.grad(total * 3, hidden)
+    plain = F.cross_entropy(hidden @ table.t(), target, reduction="none")
+    (expected,) = torch.autograd.grad((plain * weight).sum() * 3, hidden)
+    torch.testing.assert_close(losses, plain.detach())
+    torch.testing.assert_close(own, expected)
+
+
+def test_a_batch_predicts_the_target_and_its_end_and_nothing_else() -> None:
+    examples = Examples(["a"])
+    examples.add(0, [10, 11], [10, 12, 13])
+    batch = Batch.of(examples, [0], 10, CONFIG)
+    assert batch.tokens.tolist() == [[1, 10, 11, 3, 10, 12, 13, 2, 2, 2]]
+    assert batch.target[batch.wanted].tolist() == [10, 12, 13, 2]
+    assert batch.wanted.nonzero()[:, 1].tolist() == [3, 4, 5, 6]
+    assert batch.edited[batch.wanted].tolist() == [False, True, True, False]
+
+
+def test_epochs_take_whole_parts_and_go_through_shares() -> None:
+    examples = some_examples()
+    batches = Batches(examples, [1.0, 0.5], replace(TRAINING, batch_tokens=20), 3)
+    assert [rows.tolist() for _, rows in batches.epoch(0)] == [
+        rows.tolist() for _, rows in batches.epoch(0)
+    ]
+    taken = [np.concatenate([rows for _, rows in batches.epoch(e)]) for e in range(2)]
+    parts, lengths = np.array(examples.parts), examples.lengths() + 3
+    for width, rows in batches.epoch(1):
+        assert len(rows) * width <= 20
+        assert (lengths[rows] <= width).all()
+    first, second = (set(rows[parts[rows] == 1].tolist()) for rows in taken)
+    assert first
+    assert second
+    assert not first & second  # half of the part each, then the other half
+    for rows in taken:  # but for what does not fill a batch, every pair of the first part
+        assert len(set(rows[parts[rows] == 0].tolist())) >= 0.9 * (parts == 0).sum()
+
+
+def test_it_learns_and_a_resumed_run_is_the_same_run(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    recipe, packed = tmp_path / "r.toml", tmp_path / "packed"
+    recipe.write_text(RECIPE)
+    packed.mkdir()
+    some_examples().save(packed / "examples.npz")
+    monkeypatch.setattr(pretrained, "load", lambda _: (CONFIG, random_state(), None))
+    steps = 24
+
+    class Clock:
+        """Every step takes a second, by this clock."""
+
+        now = 0.0
+
+        @classmethod
+        def monotonic(cls) -> float:
+            cls.now += 0.5
+            return cls.now
+
+    monkeypatch.setattr(finetune.time, "monotonic", Clock.monotonic)
+    budget = steps * 0.5
+
+    def run(out: Path, **options: object) -> finetune.Progress:
+        return finetune.train(recipe, packed, out, budget=budget, seed=2, **options)  # type: ignore[arg-type]
+
+    whole = run(tmp_path / "whole")
+    assert whole.step == steps
+    stopped = tmp_path / "stopped"
+
+    @finetune.contextmanager
+    def stop_early():  # type: ignore[no-untyped-def]
+        class After(list[int]):
+            left = 10
+
+            def __bool__(self) -> bool:
+                self.left -= 1
+                return self.left < 0
+
+        yield After()
+
+    with monkeypatch.context() as patch:
+        patch.setattr(finetune, "_asked_to_stop", stop_early)
+        assert run(stopped).step == 10
+    with pytest.raises(ConfigError, match="--resume"):
+        run(stopped)
+    assert run(stopped, resume=True) == whole
+    folders = tmp_path / "whole", stopped
+    first, second = (torch.load(f / "last.ckpt", weights_only=True) for f in folders)
+    for one, other in zip(first["exact"], second["exact"], strict=True):
+        assert torch.equal(one, other)
+    losses = [float(line.split(",")[4]) for line in (stopped / "log.csv").read_text().split()[1:]]
+    assert losses[-1] < losses[0]
+    (stopped / "last.ckpt").write_bytes(b"no")
+    with pytest.raises(DataError, match="cannot read checkpoint"):
+        run(stopped, resume=True)
+
+
+def test_examples_are_read_as_they_were_written(tmp_path: Path) -> None:
+    examples = some_examples(7)
+    examples.save(tmp_path / "e.npz")
+    assert Examples.load(tmp_path / "e.npz") == examples
+    (tmp_path / "e.npz").write_bytes(b"PK broken")
+    with pytest.raises(DataError, match="gec data prepare"):
+        Examples.load(tmp_path / "e.npz")
+
+
+@pytest.mark.parametrize(
+    ("line", "wrong", "right"),
+    [
+        ("I [has|have] [a |]cats.", "I has a cats .", "I have cats ."),
+        ("However[|,] [he|He] left[.|!]", "However he left .", "However , He left !"),
+        ("No error.", "No error .", "No error ."),
+    ],
+)
+def test_marked_lines_give_both_sides(line: str, wrong: str, right: str) -> None:
+    assert list(finetune_data.marked_pairs(["# level=A2", "", line])) == [
+        (wrong.split(), right.split())
+    ]
+
+
+def test_preparing_leaves_development_sentences_out(tmp_path: Path) -> None:
+    from gec.text.byte_pairs import BytePairs
+    from gec.text.subwords import BYTE_OF
+
+    english = tmp_path / "english"
+    (english / "lists").mkdir(parents=True)
+    shared = "one two three four five six seven eight nine"
+    (english / "a.txt").write_text(f"# x\n[She go|She goes] home.\nIt is {shared}.\nHe is here.\n")
+    (english / "c.txt").write_text(f"{shared.title()} ten.\nThe cats sleep here.\n")
+    (english / "dev.src").write_text(f"zero {shared}\n")
+    for name in ("counts.tsv", "forms.txt"):
+        (english / name).write_text("cat\t3\n" if name == "counts.tsv" else "go_goes:VB_VBZ\n")
+    words = BytePairs.of({char: i for i, char in enumerate(sorted(BYTE_OF))}, [])
+    part = finetune_data.Part(
+        name="a", files=("english/a.*",), format="marked", licence="CC0", share=1.0
+    )
+    clean = replace(part, name="c", files=("english/c.txt",), format="clean")
+    recipe = finetune_data.DataRecipe(
+        part=(part, clean), exclude=("english/dev.src",), word_lists="english/lists",
+        word_counts="english/counts.tsv", inflections="english/forms.txt",
+    )  # fmt: skip
+    finetune_data.prepare(recipe, tmp_path, tmp_path / "out", words, 200)
+    examples = Examples.load(tmp_path / "out" / "examples.npz")
+    texts = [
+        (" ".join(words.decode(s)), " ".join(words.decode(t)))
+        for s, t in zip(examples.sources, examples.targets, strict=True)
+    ]
+    assert sorted(texts) == [
+        ("He is here .", "He is here ."),
+        ("She go home .", "She goes home ."),
+        ("The cats sleep here .", "The cats sleep here ."),
+    ]
+    provenance = json.loads((tmp_path / "out" / "provenance.json").read_text())
+    assert [part["shared"] for part in provenance] == [1, 1]
+    missing = replace(recipe, part=(replace(part, files=("english/none*",)),))
+    with pytest.raises(DataError, match="no file"):
+        finetune_data.prepare(missing, tmp_path, tmp_path / "out", words, 200)
+
+
+RECIPE = """
+name = "tiny"
+task = "gec"
+method = "finetune"
+[pretrained]
+package = "x"
+wheel_sha256 = "0"
+file = "x"
+file_sha256 = "0"
+[data]
+word_lists = "x"
+word_counts = "x"
+inflections = "x"
+[[data.part]]
+name = "a"
+files = ["x"]
+format = "marked"
+licence = "x"
+share = 1.0
+[[data.part]]
+name = "b"
+files = ["x"]
+format = "clean"
+licence = "x"
+share = 0.5
+[training]
+batch_tokens = 128
+widths = [12, 20]
+learning_rate = 3e-3
+warmup_steps = 3
+decay_share = 0.5
+weight_decay = 0.01
+gradient_clip = 1.0
+edit_weight = 2.0
+kept_sample = 0.5
+save_every = "5m"
+compile = false
+"""

@@ -32,6 +32,7 @@ from gec.arguments import (
     use_threads,
 )
 from gec.errors import ConfigError, GecError, InputError
+from gec.extras import missing
 
 if TYPE_CHECKING:
     from gec.check import Check
@@ -524,49 +525,15 @@ def _explain(error: Exception) -> str:
     if isinstance(error, GecError):
         return str(error)
     if isinstance(error, ModuleNotFoundError) and error.name:
-        package = error.name.split(".")[0]
-        if package == "gec":
+        if error.name.partition(".")[0] == "gec":
             return f"this installation has no {error.name}; install the whole package again"
-        extra = _EXTRAS.get(package)
-        what = f"gec[{extra}]" if extra else "gec"
-        return f"the package {package!r} is missing; install it with: pip install '{what}'"
+        return missing(error.name)
     if isinstance(error, OSError):
         return str(error)
     if isinstance(error, MemoryError):
         return "out of memory; try a smaller --batch-size"
     hint = f"{type(error).__name__}: {error}"
     return f"unexpected {hint} (run again with --debug for the traceback, and please report it)"
-
-
-_EXTRAS = {
-    "lightning": "train",
-    "tensorboard": "train",
-    "flask": "serve",
-    "jsonschema": "serve",
-    "prometheus_client": "serve",
-    "waitress": "serve",
-    "errant": "eval",
-    "sacrebleu": "eval",
-    "rouge_score": "eval",
-    "jinja2": "eval",
-    "matplotlib": "eval",
-    "docutils": "check",
-    "fsspec": "batch",
-    "markdown_it": "check",
-    "pandas": "batch",
-    "pathspec": "check",
-    "pyarrow": "batch",
-    "pygments": "check",
-    "pylatexenc": "check",
-    "ray": "batch",
-    "zstandard": "batch",
-    "ctranslate2": "convert",
-    "onnx": "convert",
-    "onnxruntime": "convert",
-    "transformers": "convert",
-    "sacremoses": "eval",
-    "fairseq": "fairseq",
-}
 
 
 def _discard_output() -> None:

@@ -21,6 +21,7 @@ from typing import Any, Protocol
 from tokenizers import Tokenizer
 
 from gec.errors import ModelError
+from gec.extras import missing
 from gec.models.convert.fairseq_tokenizer import FairseqTokenizer
 from gec.text.inflection import Inflections
 from gec.text.subwords import Subwords
@@ -143,8 +144,7 @@ class TransformersTokenizer(_Readable):
             from transformers import AutoTokenizer
         except ModuleNotFoundError as error:
             raise ModelError(
-                f"the tokenizer of {folder} needs the package 'transformers'; install it with: "
-                "pip install 'gec[convert]'"
+                f"cannot load the tokenizer of {folder}: {missing('transformers')}"
             ) from error
         try:
             return cls(AutoTokenizer.from_pretrained(str(folder), local_files_only=True), folder)

@@ -470,7 +470,7 @@ def test_a_missing_package_names_the_extra(
     fake.main = main_  # type: ignore[attr-defined]
     monkeypatch.setitem(sys.modules, "gec.eval.benchmark", fake)
     assert main(["bench", "f"]) == 2
-    assert "pip install 'gec[train]'" in capsys.readouterr().err
+    assert "pip install '.[train]'" in capsys.readouterr().err
 
 
 def test_ctrl_c(loads: Loads, file: File, capsys: Capture, monkeypatch: pytest.MonkeyPatch) -> None:

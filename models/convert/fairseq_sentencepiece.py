@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from gec.errors import ModelError
+from gec.extras import missing
 
 
 class SentencePiece:
@@ -30,10 +31,7 @@ class SentencePiece:
         try:
             from sentencepiece import SentencePieceProcessor
         except ModuleNotFoundError:
-            raise ModelError(
-                f"{name} needs the package sentencepiece; install it with: "
-                "pip install 'gec[convert]'"
-            ) from None
+            raise ModelError(f"cannot read {name}: {missing('sentencepiece')}") from None
         self._content = content
         self._processor = SentencePieceProcessor()
         try:

@@ -447,7 +447,7 @@ def test_without_the_package(
     monkeypatch.setitem(sys.modules, "errant", None)
     name = file("a\n")
     assert main(["errant", "parallel", "-orig", name, "-cor", name, "-out", "-"]) == 2
-    assert "pip install 'gec[eval]'" in capsys.readouterr().err
+    assert "pip install '.[eval]'" in capsys.readouterr().err
 
 
 def test_importing_is_light() -> None:

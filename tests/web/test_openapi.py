@@ -70,6 +70,7 @@ def test_the_page_for_people_has_it_all(client: Make, document: dict[str, Any]) 
     assert "&lt;b&gt;" in page  # schemas are text, not markup
 
 
+@pytest.mark.timeout(900)  # the program alone may take 600 seconds
 def test_schemathesis_finds_nothing(listening: Callable[..., Server], tmp_path: Path) -> None:
     server = listening(feedback=str(tmp_path / "f.sqlite"))
     command = [

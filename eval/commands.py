@@ -92,7 +92,13 @@ def _add_json(parser: argparse.ArgumentParser) -> None:
 
 
 def _add_pipeline(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--spacy-model", metavar="NAME", help=_PIPELINE)
+    add = parser.add_mutually_exclusive_group().add_argument
+    add("--spacy-model", metavar="NAME", help=_PIPELINE)
+    add(
+        "--require-spacy-model",
+        action="store_true",
+        help="refuse to work if en_core_web_sm is not installed",
+    )
 
 
 class _M2Parser(Parser):

@@ -56,22 +56,21 @@ def load(delay: float, number: int, jobs: int) -> Engine:
 
 @dataclass
 class Waiting(Engine):
-    """Names its process by a file in ``folder``, then waits until there is a file ``go``."""
+    """Leaves a file with its process's id as name in ``folder``, then waits for ``folder.go``."""
 
     folder: str = ""
-    go: str = ""
 
     def __call__(self, texts: Sequence[str], protected: Spans | None = None) -> list[Outcome]:
         Path(self.folder, str(os.getpid())).touch()
         for _ in range(6000):  # five minutes: a test that failed leaves no process behind
-            if Path(self.go).exists():
+            if Path(f"{self.folder}.go").exists():
                 return super().__call__(texts, protected)
             time.sleep(0.05)
-        raise TimeoutError(f"there is no file {self.go}")
+        raise TimeoutError(f"there is no file {self.folder}.go")
 
 
-def load_waiting(folder: str, go: str, number: int, jobs: int) -> Engine:
-    return Waiting(folder=folder, go=go)
+def load_waiting(folder: str, number: int, jobs: int) -> Engine:
+    return Waiting(folder=folder)
 
 
 def unchanging(texts: Sequence[str], protected: Spans | None = None) -> list[Outcome]:

@@ -23,10 +23,10 @@ from gec.batch.pipeline import Plan, Task
 from gec.batch.text import Lines
 
 if __name__ == "__main__":
-    source, target, pids, go = sys.argv[1:]
+    source, target, pids = sys.argv[1:]
     ray.init(num_cpus=2, object_store_memory=80 << 20, include_dashboard=False,
              runtime_env={"env_vars": {"PYTHONPATH": os.environ["PYTHONPATH"]}})
-    load = partial(load_waiting, pids, go)
+    load = partial(load_waiting, pids)
     plan = Plan(about={}, size=Size(records=20), quiet=True)
     totals = run_on_ray([Task(source, target, Lines())], load, plan, print, jobs=2)
     print(totals)
@@ -35,7 +35,6 @@ if __name__ == "__main__":
 
 def test_a_worker_is_killed(tmp_path: Path) -> None:
     source, target, pids = tmp_path / "in.txt", tmp_path / "out.txt", tmp_path / "pids"
-    go = tmp_path / "go"
     pids.mkdir()
     texts = [f"I go {n}" if n % 50 else "FAIL" for n in range(3000)]
     source.write_text("".join(text + "\n" for text in texts))
@@ -47,7 +46,7 @@ def test_a_worker_is_killed(tmp_path: Path) -> None:
         "RAY_DATA_DISABLE_PROGRESS_BARS": "1",
     }
     process = subprocess.Popen(
-        [sys.executable, script, source, target, pids, go],
+        [sys.executable, script, source, target, pids],
         env=environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
     )  # fmt: skip
     try:
@@ -55,7 +54,7 @@ def test_a_worker_is_killed(tmp_path: Path) -> None:
             time.sleep(0.05)
         assert process.poll() is None, process.communicate()[0]
         os.kill(int(sorted(pids.iterdir())[0].name), signal.SIGKILL)  # it has a block in hand
-        go.touch()
+        (tmp_path / "pids.go").touch()
         said, _ = process.communicate()
     finally:
         process.kill()

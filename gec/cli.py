@@ -138,8 +138,11 @@ _AT_THE_END = ("json", "sarif", "junit")
 
 def info(args: argparse.Namespace) -> int:
     """``gec info``"""
+    from gec.models.native import describe
+
     facts: dict[str, str | int | float] = {"version": __version__}
     facts |= _load(args).info()
+    facts["kernels"] = describe()
     if args.format == "json":
         import json
 
@@ -632,7 +635,9 @@ def _add_correct(commands: Commands[argparse.ArgumentParser]) -> None:
 
 
 def _add_info(commands: Commands[argparse.ArgumentParser]) -> None:
-    parser = command(commands, "info", info, "Show version, bundle, device, precision, threads.")
+    parser = command(
+        commands, "info", info, "Show version, bundle, device, precision, threads, kernels."
+    )
     add = parser.add_argument
     add("--format", choices=("text", "json"), default="text", help="form of the output")
     add_model_options(parser)

@@ -131,6 +131,18 @@ def test_no_machine_is_named() -> None:
         )
 
 
+@pytest.mark.parametrize(("path", "module"), [*python_files()], ids=lambda value: str(value))
+def test_importing_needs_no_posix(path: Path, module: str) -> None:
+    """Windows lacks these modules, so only functions import them."""
+    names = set()
+    for node in ast.parse(path.read_text(encoding="utf-8")).body:
+        if isinstance(node, ast.Import):
+            names |= {alias.name for alias in node.names}
+        elif isinstance(node, ast.ImportFrom):
+            names.add(node.module or "")
+    assert not names & {"fcntl", "grp", "posix", "pty", "pwd", "resource", "termios", "tty"}
+
+
 # --------------------------------------------------------------------------------- public surface
 
 

@@ -30,9 +30,10 @@ def add_options(parser: argparse.ArgumentParser) -> None:
         "--strategies",
         type=names,
         metavar="NAMES",
-        help="strategies to compare, separated by commas: greedy, iad, beam5, beam5+copy (the "
-        "same with drafts from the source), and floor, the encoder and one decoder pass over the "
-        "known output (default: greedy,iad; with --peers greedy,iad,beam5,floor)",
+        help="strategies to compare, separated by commas: greedy, iad, iad-paper (Algorithm 1 of "
+        "Ge et al. 2022 to the letter), beam5, beam5+copy (beam5 with drafts from the source), and "
+        "floor, the encoder and one decoder pass over the known output "
+        f"(default: {','.join(STRATEGIES)}; with --peers {','.join(WITH_PEERS)})",
     )
     add(
         "--rounds",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import argparse
 import ast
 import os
 import re
@@ -179,6 +180,28 @@ def test_command_line_page_is_current() -> None:
     namespace = runpy.run_path(str(ROOT / "docs/help.py"))
     text = (ROOT / "docs/cli.md").read_text(encoding="utf-8")
     assert namespace["page"](text) == text, "docs/cli.md is out of date: make docs"
+
+
+def options(parser: argparse.ArgumentParser) -> Iterator[tuple[str, argparse.Action]]:
+    """Every option of every command, with the command."""
+    for action in parser._actions:
+        if isinstance(action, argparse._SubParsersAction):
+            for command in action.choices.values():
+                yield from options(command)
+        else:
+            yield parser.prog, action
+
+
+def test_the_defaults_that_the_help_names_are_the_defaults() -> None:
+    compared = 0
+    for command, action in options(build_parser()):
+        said = re.search(r"\(default: ([\w.]+)[,;)]", action.help or "")
+        default = action.default
+        if said and isinstance(default, str | int | float) and not isinstance(default, bool):
+            compared += 1
+            shown = f"{default:g}" if isinstance(default, float) else str(default)
+            assert said[1] == shown, f"{command} {action.option_strings}"
+    assert compared > 20
 
 
 @pytest.mark.parametrize("page", ["README.md", "docs/cli.md"])

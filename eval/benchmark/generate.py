@@ -335,7 +335,7 @@ def _reset_peak() -> None:
 
 
 def _peak() -> float | None:
-    """Return MB: of the GPU since the last reset, or of the process; None if the system hides it."""
+    """Return MB: of the GPU since the last reset, or of the process; None if it is not known."""
     if torch.cuda.is_available():
         return torch.cuda.max_memory_allocated() / 1e6
     try:

@@ -204,6 +204,35 @@ def test_the_defaults_that_the_help_names_are_the_defaults() -> None:
     assert compared > 20
 
 
+def links(page: Path) -> Iterator[Path]:
+    """The files that a Markdown page links to."""
+    text = re.sub(r"^```.*?^```", "", page.read_text(encoding="utf-8"), flags=re.M | re.S)
+    for target in re.findall(r"\]\(([^)#\s]+)[^)]*\)", text):
+        if not re.match(r"[a-z]+:", target):
+            yield (page.parent / target).resolve()
+
+
+PAGES = [
+    *ROOT.glob("*.md"),
+    *(ROOT / "docs").glob("*.md"),
+    *(ROOT / "models/bundles").glob("*/MODEL_CARD.md"),
+]
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
+def test_links_lead_to_files(page: Path) -> None:
+    for target in links(page):
+        assert target.exists(), f"{page} links to {target}, which does not exist"
+
+
+def test_links_lead_from_the_readme_to_every_page() -> None:
+    found, new = set(), {ROOT / "README.md"}
+    while new:
+        found |= new
+        new = {to for page in new for to in links(page) if to.suffix == ".md"} - found
+    assert set(PAGES) <= found
+
+
 @pytest.mark.parametrize("page", ["README.md", "docs/cli.md"])
 def test_commands_in_the_documentation_exist(page: str) -> None:
     text = (ROOT / page).read_text(encoding="utf-8")

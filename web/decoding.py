@@ -153,7 +153,7 @@ class DecodingService:
 
         Raises:
             QueueFull: too many sentences wait already.
-            DeadlineExceeded: time is up; sentences that nobody else wants leave the queue.
+            DeadlineExceeded: it is late; sentences that nobody else wants leave the queue.
             Closed: the service does not go on.
             Exception: what the model raised at one of these sources.
         """

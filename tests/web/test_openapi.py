@@ -70,7 +70,6 @@ def test_the_page_for_people_has_it_all(client: Make, document: dict[str, Any]) 
     assert "&lt;b&gt;" in page  # schemas are text, not markup
 
 
-@pytest.mark.timeout(900)  # the program alone may take 600 seconds
 def test_schemathesis_finds_nothing(listening: Callable[..., Server], tmp_path: Path) -> None:
     server = listening(feedback=str(tmp_path / "f.sqlite"))
     command = [
@@ -79,7 +78,7 @@ def test_schemathesis_finds_nothing(listening: Callable[..., Server], tmp_path: 
         f"{server.address}/openapi.json",
     ]  # fmt: skip
     segment("Load the tokenizer.")
-    found = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=600)
+    found = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=500)
     shown = "\n".join(line[:500] for line in (found.stdout + found.stderr).splitlines())
     assert found.returncode == 0, shown
     assert "Tested: 9" in found.stdout

@@ -32,7 +32,6 @@ from gec.arguments import (
     use_threads,
 )
 from gec.errors import ConfigError, GecError, InputError
-from gec.extras import missing
 
 if TYPE_CHECKING:
     from gec.check import Check
@@ -528,6 +527,8 @@ def _explain(error: Exception) -> str:
     if isinstance(error, GecError):
         return str(error)
     if isinstance(error, ModuleNotFoundError) and error.name:
+        from gec.extras import missing
+
         if error.name.partition(".")[0] == "gec":
             return f"this installation has no {error.name}; install the whole package again"
         return missing(error.name)

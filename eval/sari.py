@@ -170,7 +170,7 @@ def _ngrams(words: Words, n: int) -> Counter[tuple[str, ...]]:
 
 
 def _ratio(part: Counts, whole: Counts) -> Rates:
-    """0 where there is nothing to divide by."""
+    """Divide; 0 if there is nothing to divide by."""
     return np.where(whole > 0, part / np.maximum(whole, 1), 0.0)
 
 

@@ -19,7 +19,7 @@ class Parser(argparse.ArgumentParser):
     """Usage errors are one line like every other error.
 
     Attributes:
-        usual: the command meant where the first argument names none; None where it must.
+        usual: the command that is meant if the first argument names none; None if it must name one.
     """
 
     usual: str | None = None

@@ -71,7 +71,7 @@ def main(argv: list[str] | None = None) -> int:
 def parse(arguments: Sequence[str]) -> argparse.Namespace:
     """Return what the command line says.
 
-    Where a command takes many paths, some of them may stand behind options.
+    If a command takes many paths, some of them may come after options.
     """
     parser = build_parser()
     args, rest = parser.parse_known_args(arguments)
@@ -366,7 +366,7 @@ def _check_correct(args: argparse.Namespace) -> None:
 
 
 def _begin_check(args: argparse.Namespace) -> Check:
-    """Make the check, and let the project say what the command line leaves open."""
+    """Make the check, and take from the project what the command line leaves open."""
     from gec.check import begin, load_options
 
     check = begin(args)

@@ -18,8 +18,8 @@ BIN := .venv/bin
 FAIRSEQ_BIN := .venv-fairseq/bin
 ROOMS := models eval web
 
-# System packages that the tests need (fairseq is compiled), installed only where the user is root
-# and apt-get exists.
+# System packages that the tests need (fairseq is compiled). Those that are missing are installed
+# if the user is root and apt-get exists.
 SYSTEM_PACKAGES := chromium g++ python3-dev
 
 # What the tests import; correcting with the shipped model needs none of it.
@@ -42,7 +42,7 @@ test: system-packages .venv/.tests
 # fairseq, hydra and their like would load plugins into pytest that Python 3.11 cannot import.
 test-fairseq: system-packages .venv-fairseq
 	GEC_FAIRSEQ=1 PYTEST_DISABLE_PLUGIN_AUTOLOAD=1 $(FAIRSEQ_BIN)/python -m pytest \
-		tests/models/fairseq
+		-p pytest_timeout tests/models/fairseq
 
 lint: .venv/.tests types
 	$(BIN)/ruff check .
@@ -101,9 +101,13 @@ clean:
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
 system-packages:
-	@if [ -n "$(SYSTEM_PACKAGES)" ] && [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null; then \
+	@missing=; for package in $(SYSTEM_PACKAGES); do \
+		[ "$$(dpkg-query -W -f '$${db:Status-Status}' $$package 2>/dev/null)" = installed ] || \
+			missing="$$missing $$package"; \
+	done; \
+	if [ -n "$$missing" ] && [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null; then \
 		apt-get update -qq && \
-		DEBIAN_FRONTEND=noninteractive apt-get install -y -qq $(SYSTEM_PACKAGES); \
+		DEBIAN_FRONTEND=noninteractive apt-get install -y -qq $$missing; \
 	fi
 
 # ---- set-up, each step once: a file in .venv says that it is done
@@ -136,5 +140,6 @@ system-packages:
 	@echo "Setting up .venv-fairseq (the first time this takes some minutes)"
 	@$(FAIRSEQ_BIN)/python -m pip --disable-pip-version-check --no-input install --quiet 'pip<24.1'
 	@PIP_CONSTRAINT="$(CURDIR)/constraints.txt" $(FAIRSEQ_BIN)/python -m pip \
-		--disable-pip-version-check --no-input install --quiet --editable '.[fairseq]' pytest
+		--disable-pip-version-check --no-input install --quiet --editable '.[fairseq]' \
+		pytest pytest-timeout
 	@touch $@

@@ -2,6 +2,7 @@
 
 ``gec`` is the folder gec/, ``gec.models`` is models/, ``gec.eval`` is eval/ and ``gec.web`` is
 web/; nothing else lands in site-packages. Versions here are lower bounds; constraints.txt pins.
+The distribution has another name than the package: ``gec`` on the public index is a stranger's.
 """
 
 import os
@@ -56,14 +57,20 @@ BUNDLE_FILES = [
     )
 ]
 
+# The code is Apache-2.0; NOTICE says which files the other licences cover.
+LICENCES = (
+    "Apache-2.0 AND CC-BY-SA-4.0 AND CC-BY-SA-3.0 AND MIT"
+    " AND LicenseRef-VarCon AND LicenseRef-WordNet"
+)
+
 setup(
-    name="gec",
+    name="gec-toolkit",
     version=version(),
     description="Fast, exact grammatical error correction: draft, verify, accept",
     long_description=(HERE / "README.md").read_text(encoding="utf-8"),
     long_description_content_type="text/markdown",
-    license="Apache-2.0",
-    license_files=["LICENSE"],
+    license_expression=LICENCES,
+    license_files=["LICENSE", "NOTICE", "models/bundles/*/LICENSES.txt"],
     python_requires=">=3.11",
     packages=packages(),
     package_dir=ROOMS,
@@ -142,6 +149,7 @@ setup(
             "openapi-spec-validator>=0.7",
             "playwright>=1.50",
             "pylanguagetool>=0.10",
+            "pytest-timeout>=2.3",
             "pytest-xdist>=3.6",
             "pytest>=8.2",
             "requests>=2.32",

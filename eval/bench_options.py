@@ -30,16 +30,17 @@ def add_options(parser: argparse.ArgumentParser) -> None:
         "--strategies",
         type=names,
         metavar="NAMES",
-        help="strategies to compare, separated by commas: greedy, iad, beam5, beam5+copy (the "
-        "same with drafts from the source), and floor, the encoder and one decoder pass over the "
-        "known output (default: greedy,iad; with --peers greedy,iad,beam5,floor)",
+        help="strategies to compare, separated by commas: greedy, iad, iad-paper (Algorithm 1 of "
+        "Ge et al. 2022 to the letter), beam5, beam5+copy (beam5 with drafts from the source), and "
+        "floor, the encoder and one decoder pass over the known output "
+        f"(default: {','.join(STRATEGIES)}; with --peers {','.join(WITH_PEERS)})",
     )
     add(
         "--rounds",
         type=positive,
         default=ROUNDS,
         metavar="N",
-        help="how often; medians count (default: 3)",
+        help="rounds of timing, whose medians are reported (default: 3)",
     )
     _add_comparisons(parser)
     _add_other(parser)
@@ -76,7 +77,12 @@ def _add_comparisons(parser: argparse.ArgumentParser) -> None:
         help="also time another architecture, as in 6+6x512 or 12+2x512,ffn=2048,heads=8, with "
         "random weights that write what the bundle wrote; may be given several times",
     )
-    add("--vocabulary", type=positive, metavar="N", help="entries in a replay (default: bundle's)")
+    add(
+        "--vocabulary",
+        type=positive,
+        metavar="N",
+        help="vocabulary entries of a replay (default: the bundle's)",
+    )
 
 
 def _add_other(parser: argparse.ArgumentParser) -> None:
@@ -84,23 +90,25 @@ def _add_other(parser: argparse.ArgumentParser) -> None:
     add.add_argument(
         "--check-lossless",
         action="store_true",
-        help="compare iad with greedy token for token; exit with 1 on a difference that is no tie",
+        help="compare iad with greedy token for token; exit with 1 if they differ without a tie",
     )
-    add.add_argument("--profile", action="store_true", help="time by part of the network and loop")
     add.add_argument(
-        "--memory", action="store_true", help="peak memory and cold start of gec correct"
+        "--profile", action="store_true", help="show the time by part of the network and loop"
+    )
+    add.add_argument(
+        "--memory", action="store_true", help="show peak memory and cold start of gec correct"
     )
     add.add_argument(
         "--growth",
         type=positive,
         metavar="WORDS",
-        help="time a word as a text grows to WORDS words (the sentences again and again)",
+        help="show the time per word as a text grows to WORDS words (the sentences are repeated)",
     )
     add.add_argument(
         "--quick",
         action="store_true",
         help="no FILE and no times: check on fixed sentences that iad equals greedy in fp32 and "
-        "int8, with as many passes as recorded; exit with 1 where not",
+        "int8, with as many passes as recorded; otherwise exit with 1",
     )
     add.add_argument(
         "--record", action="store_true", help="with --quick: record the passes of new weights"
@@ -109,6 +117,6 @@ def _add_other(parser: argparse.ArgumentParser) -> None:
 
 def _add_outputs(parser: argparse.ArgumentParser) -> None:
     add = parser.add_argument_group("output besides the tables on standard output").add_argument
-    add("--json", metavar="FILE", help="write all measurements there")
+    add("--json", metavar="FILE", help="write all measurements to FILE")
     add("--write", metavar="PAGE", help="renew the tables of a Markdown page between its markers")
-    add("--plots", metavar="DIR", help="write plots there (SVG)")
+    add("--plots", metavar="DIR", help="write plots to DIR (SVG)")

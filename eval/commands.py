@@ -80,10 +80,22 @@ def add_report(commands: Commands[argparse.ArgumentParser]) -> None:
     add("--output", "-o", required=True, metavar="FILE", help="the page to write")
     add("--names", metavar="NAMES", help="the systems' names, separated by commas")
     add("--title", metavar="TEXT", help="the page's title (default: the gold file's name)")
-    add("--samples", type=positive, default=1000, metavar="N", help="resamples (default: 1000)")
+    add(
+        "--samples",
+        type=positive,
+        default=1000,
+        metavar="N",
+        help="bootstrap resamples (default: 1000)",
+    )
     add("--seed", type=natural, default=0, metavar="N", help="random seed (default: 0)")
-    add("--beta", type=not_negative, default=0.5, metavar="B", help="of F (default: 0.5)")
-    add("--examples", type=positive, default=10, metavar="N", help="wins, losses (default: 10)")
+    add("--beta", type=not_negative, default=0.5, metavar="B", help="beta of F (default: 0.5)")
+    add(
+        "--examples",
+        type=positive,
+        default=10,
+        metavar="N",
+        help="sentences won and lost that are shown (default: 10)",
+    )
     _add_pipeline(parser)
 
 
@@ -92,7 +104,13 @@ def _add_json(parser: argparse.ArgumentParser) -> None:
 
 
 def _add_pipeline(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--spacy-model", metavar="NAME", help=_PIPELINE)
+    add = parser.add_mutually_exclusive_group().add_argument
+    add("--spacy-model", metavar="NAME", help=_PIPELINE)
+    add(
+        "--require-spacy-model",
+        action="store_true",
+        help="refuse to work if en_core_web_sm is not installed",
+    )
 
 
 class _M2Parser(Parser):
@@ -126,7 +144,7 @@ def _add_m2(metrics: Commands[argparse.ArgumentParser]) -> None:
         "--version",
         choices=("3.2", "2016"),
         default="3.2",
-        help="which official scorer to equal (default: 3.2, the one of most papers)",
+        help="the official scorer to reproduce (default: 3.2, the one of most papers)",
     )
     add(
         "--max_unchanged_words",
@@ -135,7 +153,7 @@ def _add_m2(metrics: Commands[argparse.ArgumentParser]) -> None:
         metavar="N",
         help="unchanged words an edit may span (default: 2)",
     )
-    add("--beta", type=number, default=0.5, metavar="B", help="of F (default: 0.5)")
+    add("--beta", type=number, default=0.5, metavar="B", help="beta of F (default: 0.5)")
     add(
         "--ignore_whitespace_casing",
         action="store_true",
@@ -164,7 +182,7 @@ def _add_score_errant(metrics: Commands[argparse.ArgumentParser]) -> None:
 def _add_comparison(parser: argparse.ArgumentParser) -> None:
     """The options that ``errant_compare`` has for what counts as equal and what is shown."""
     add = parser.add_argument
-    add("-b", "--beta", type=number, default=0.5, metavar="B", help="of F (default: 0.5)")
+    add("-b", "--beta", type=number, default=0.5, metavar="B", help="beta of F (default: 0.5)")
     add("-v", "--verbose", action="store_true", help="print the edits of every sentence")
     kind = parser.add_mutually_exclusive_group()
     for option, what in {
@@ -174,8 +192,8 @@ def _add_comparison(parser: argparse.ArgumentParser) -> None:
         "-cse": "span-based correction, with the error type",
     }.items():
         kind.add_argument(option, action="store_true", help=what)
-    add("-single", action="store_true", help="only edits of at most one token to one")
-    add("-multi", action="store_true", help="only edits of two or more tokens on a side")
+    add("-single", action="store_true", help="count only edits with at most one token on each side")
+    add("-multi", action="store_true", help="count only edits with two or more tokens on a side")
     add("-filt", nargs="+", default=[], metavar="TYPE", help="leave these error types out")
     add(
         "-cat",
@@ -187,12 +205,19 @@ def _add_comparison(parser: argparse.ArgumentParser) -> None:
 
 def _add_parallel(tools: Commands[argparse.ArgumentParser]) -> None:
     parser = command(
-        tools, "parallel", _run("errant", "parallel_main"), "Text and its corrections to M2."
+        tools,
+        "parallel",
+        _run("errant", "parallel_main"),
+        "Annotate the edits between texts and their corrections, as M2.",
     )
     add = parser.add_argument
     add("-orig", required=True, metavar="FILE", help="original sentences, one a line")
     add(
-        "-cor", required=True, nargs="+", metavar="FILE", help="corrected sentences, one file a set"
+        "-cor",
+        required=True,
+        nargs="+",
+        metavar="FILE",
+        help="corrected sentences, one file per set",
     )
     add("-out", required=True, metavar="FILE", help="the M2 file to write; - is standard output")
     add("-tok", action="store_true", help="tokenize the text with spaCy first")
@@ -213,7 +238,10 @@ def _add_alignment(parser: argparse.ArgumentParser) -> None:
 
 def _add_m2_to_m2(tools: Commands[argparse.ArgumentParser]) -> None:
     parser = command(
-        tools, "m2", _run("errant", "m2_main"), "Extract or classify the edits of an M2 file anew."
+        tools,
+        "m2",
+        _run("errant", "m2_main"),
+        "Extract the edits of an M2 file anew, or classify them anew.",
     )
     source = parser.add_mutually_exclusive_group(required=True)
     source.add_argument("-auto", action="store_true", help="extract the edits automatically")
@@ -242,11 +270,11 @@ def _add_agreement(tools: Commands[argparse.ArgumentParser]) -> None:
         tools,
         "agreement",
         _run("errant", "agreement_main"),
-        "How far two annotations of the same corrections agree.",
+        "Measure how far two annotations of the same corrections agree.",
     )
     add = parser.add_argument
     add("first", metavar="FIRST", help="an M2 file")
-    add("second", metavar="SECOND", help="the same sentences and corrections, annotated otherwise")
+    add("second", metavar="SECOND", help="another annotation of the same sentences and corrections")
     add(
         "--top",
         type=natural,
@@ -269,22 +297,24 @@ def _add_gleu(metrics: Commands[argparse.ArgumentParser]) -> None:
         nargs="+",
         required=True,
         metavar="FILE",
-        help="corrected sentences, one file a set",
+        help="corrected sentences, one file per set",
     )
     add("-s", "--source", "--src", required=True, metavar="FILE", help="the original sentences")
     add("--hyp", nargs="+", default=[], metavar="FILE", help="the same as HYP")
     add("-n", type=positive, default=4, metavar="N", help="longest n-gram (default: 4)")
-    add("--iter", type=positive, default=500, metavar="N", help="samplings (default: 500)")
+    add(
+        "--iter", type=positive, default=500, metavar="N", help="number of samplings (default: 500)"
+    )
     add(
         "--sent",
         action="store_true",
-        help="the score of every sentence (one reference: all only with --json)",
+        help="score every sentence (with one reference, only --json shows more than the first)",
     )
     add(
         "--sampling",
         choices=("python2", "python3"),
         default="python2",
-        help="whose random numbers choose references (default: python2, as in published results)",
+        help="random numbers that choose references (default: python2, as in published results)",
     )
     _add_json(parser)
 
@@ -296,7 +326,7 @@ def _add_translation(metrics: Commands[argparse.ArgumentParser]) -> None:
         )
         add = parser.add_argument
         add("hypothesis", metavar="HYP", help="detokenized output, one segment a line")
-        add("references", nargs="+", metavar="REF", help="reference translations, one file a set")
+        add("references", nargs="+", metavar="REF", help="reference translations, one file per set")
         if name == "bleu":
             add(
                 "--tokenize",
@@ -313,7 +343,13 @@ def _add_translation(metrics: Commands[argparse.ArgumentParser]) -> None:
                 metavar="N",
                 help="2 is chrF++ (default: 0)",
             )
-        add("--samples", type=natural, default=0, metavar="N", help="resamples for an interval")
+        add(
+            "--samples",
+            type=natural,
+            default=0,
+            metavar="N",
+            help="bootstrap resamples for an interval (default: 0, no interval)",
+        )
         _add_json(parser)
 
 
@@ -321,10 +357,18 @@ def _add_rouge(metrics: Commands[argparse.ArgumentParser]) -> None:
     parser = command(metrics, "rouge", _run("summarization"), "ROUGE, computed by rouge-score.")
     add = parser.add_argument
     add("hypothesis", metavar="HYP", help="summaries, one a line")
-    add("references", nargs="+", metavar="REF", help="references, one file a set; the best counts")
+    add(
+        "references", nargs="+", metavar="REF", help="references, one file per set; the best counts"
+    )
     add("--no-stemmer", action="store_true", help="do not stem (default: Porter stemmer)")
-    add("--separator", metavar="TEXT", help="stands between a summary's sentences (rougeLsum)")
-    add("--samples", type=natural, default=0, metavar="N", help="resamples for an interval")
+    add("--separator", metavar="TEXT", help="text between a summary's sentences (for rougeLsum)")
+    add(
+        "--samples",
+        type=natural,
+        default=0,
+        metavar="N",
+        help="bootstrap resamples for an interval (default: 0, no interval)",
+    )
     add("--seed", type=natural, default=0, metavar="N", help="random seed (default: 0)")
     _add_json(parser)
 
@@ -334,7 +378,14 @@ def _add_sari(metrics: Commands[argparse.ArgumentParser]) -> None:
     parser.usage = "%(prog)s HYP -s FILE -r FILE [FILE ...] [OPTION ...]"  # -r takes all after it
     add = parser.add_argument
     add("hypothesis", metavar="HYP", help="simplified sentences, one a line")
-    add("-r", "--references", nargs="+", required=True, metavar="FILE", help="reference sets")
+    add(
+        "-r",
+        "--references",
+        nargs="+",
+        required=True,
+        metavar="FILE",
+        help="references, one file per set",
+    )
     add("-s", "--source", required=True, metavar="FILE", help="the original sentences")
     add(
         "--tokenizer",
@@ -346,9 +397,13 @@ def _add_sari(metrics: Commands[argparse.ArgumentParser]) -> None:
     add(
         "--legacy",
         action="store_true",
-        help="as the first releases: source not tokenized, case kept",
+        help="score as the first releases did: source not tokenized, case kept",
     )
-    add("--precision-for-deletion", action="store_true", help="deletion by precision, not F1")
+    add(
+        "--precision-for-deletion",
+        action="store_true",
+        help="score deletion by precision instead of F1",
+    )
     add("--paper-version", action="store_true", help="average P and R before F, as in the paper")
     _add_json(parser)
 
@@ -361,8 +416,12 @@ def _add_exact(metrics: Commands[argparse.ArgumentParser]) -> None:
         "Count the sentences that come out exactly as accepted.",
     )
     add = parser.add_argument
-    files = "a sentence a line, its accepted corrections after tabs, none if it is correct"
+    files = "one sentence a line, then its accepted corrections after tabs; none if it is correct"
     add("files", nargs="+", metavar="FILE", help=files)
-    add("--misses", action="store_true", help="print every sentence that came out otherwise")
+    add(
+        "--misses",
+        action="store_true",
+        help="print every sentence that came out in no accepted form",
+    )
     add_strategy_options(parser)
     add_model_options(parser)

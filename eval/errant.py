@@ -26,7 +26,7 @@ from gec.eval.errant_compare import (
     outside,
     read_blocks,
 )
-from gec.eval.pipeline import describe, load_pipeline
+from gec.eval.pipeline import chosen_pipeline, describe, load_pipeline
 from gec.eval.score import (
     check_parallel,
     once,
@@ -341,7 +341,7 @@ def m2_main(args: argparse.Namespace) -> int:
     """``gec errant m2 -auto|-gold FILE -out FILE``"""
     blocks = read_blocks(args.m2_file)
     warn_of_outside(args.m2_file, outside(blocks))
-    annotator = _annotator(args)
+    annotator = _annotator(args, types=not args.old_cats)
     options = {"gold": args.gold, "minimise": not args.no_min, "keep_types": args.old_cats}
     try:
         write_text(args.out, reannotate(blocks, annotator, **options))
@@ -361,7 +361,7 @@ def score_main(args: argparse.Namespace) -> int:
     sources = [block.sentence for block in gold]
     check_parallel([(args.gold, sources), (args.hypothesis, hypotheses)])
     warn_of_outside(args.gold, outside(gold))
-    annotator = Annotator(load_pipeline(args.spacy_model))
+    annotator = Annotator(chosen_pipeline(args, types=bool(args.cse or args.cat or args.filt)))
     compare_files(args, annotator.blocks(sources, hypotheses), gold, annotator.settings)
     return 0
 
@@ -438,5 +438,5 @@ def agreement_main(args: argparse.Namespace) -> int:
 # ------------------------------------------------------------------------------------------ output
 
 
-def _annotator(args: argparse.Namespace) -> Annotator:
-    return Annotator(load_pipeline(args.spacy_model), lev=args.lev, merge=args.merge)
+def _annotator(args: argparse.Namespace, *, types: bool = True) -> Annotator:
+    return Annotator(chosen_pipeline(args, types=types), lev=args.lev, merge=args.merge)

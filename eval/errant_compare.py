@@ -6,7 +6,7 @@ and Briscoe 2017). What surprises, kept because published numbers depend on it:
 - Every pair of a hypothesis coder and a reference coder is tried. The pair with the best F of the
   running totals, rounded to 4 decimals, is chosen, so a choice depends on the sentences before it.
 - Edits with one key count together: an edit that the reference has twice is two true positives.
-- Without false positives P is 1, without false negatives R is 1, even where nothing was found.
+- Without false positives P is 1, without false negatives R is 1, even if nothing was found.
 """
 
 from __future__ import annotations

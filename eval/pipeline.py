@@ -7,12 +7,14 @@ types and, less often, their spans depend on it.
 
 from __future__ import annotations
 
+import argparse
 import warnings
 from functools import lru_cache
 from importlib.resources import as_file, files
 from typing import TYPE_CHECKING
 
 from gec.errors import ConfigError
+from gec.eval.score import warn
 
 if TYPE_CHECKING:
     from spacy.language import Language
@@ -33,10 +35,8 @@ def load_pipeline(name: str | None = None) -> Language:
         ConfigError: there is none of that name, it cannot be loaded, or it is not for English or
             lacks what ERRANT's rules read (fine tags, coarse tags, lemmas, dependency labels).
     """
-    import spacy
-
     if name is None:
-        name = PREFERRED if spacy.util.is_package(PREFERRED) else SHIPPED
+        name = PREFERRED if _preferred_is_installed() else SHIPPED
     try:
         with warnings.catch_warnings():
             # made by another spaCy 3: said in the signature, not on every run
@@ -47,6 +47,37 @@ def load_pipeline(name: str | None = None) -> Language:
         raise ConfigError(f"cannot load the spaCy pipeline {name!r}: {reason}") from error
     _check(nlp, name)
     return nlp
+
+
+def chosen_pipeline(args: argparse.Namespace, *, types: bool) -> Language:
+    """Load the pipeline that ``--spacy-model`` names, or the default one.
+
+    Args:
+        types: the command's result depends on error types; then it warns if the shipped pipeline
+            stands in for ``en_core_web_sm``.
+
+    Raises:
+        ConfigError: as :func:`load_pipeline`, and with ``--require-spacy-model`` if
+            ``en_core_web_sm`` is not installed.
+    """
+    if args.spacy_model is None and not _preferred_is_installed():
+        if args.require_spacy_model:
+            raise ConfigError(
+                f"the spaCy pipeline {PREFERRED} is not installed; install it, or leave out "
+                f"--require-spacy-model to use {SHIPPED}"
+            )
+        if types:
+            warn(
+                f"{PREFERRED} is not installed: error types come from {SHIPPED} and differ in a "
+                "few edits of a hundred (--require-spacy-model refuses instead)"
+            )
+    return load_pipeline(args.spacy_model)
+
+
+def _preferred_is_installed() -> bool:
+    import spacy
+
+    return spacy.util.is_package(PREFERRED)
 
 
 def _load(name: str) -> Language:

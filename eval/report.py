@@ -34,7 +34,7 @@ from gec.eval.errant_compare import (
     read_blocks,
 )
 from gec.eval.m2 import GoldSentence, M2Score, read_gold, score_m2
-from gec.eval.pipeline import load_pipeline
+from gec.eval.pipeline import chosen_pipeline
 from gec.eval.score import check_parallel, read_lines, write_text
 from gec.eval.significance import Comparison, Interval
 
@@ -413,7 +413,7 @@ def main(args: argparse.Namespace) -> int:
         raise InputError(f"{args.gold} holds no sentence")
     sources = [block.sentence for block in gold]
     systems = [read_system(p, sources, n) for p, n in zip(args.hypotheses, names, strict=True)]
-    annotator = Annotator(load_pipeline(args.spacy_model))
+    annotator = Annotator(chosen_pipeline(args, types=True))
     options = {"beta": args.beta, "samples": args.samples, "seed": args.seed}
     m2_gold = read_gold(args.gold)
     if len(m2_gold) != len(gold):

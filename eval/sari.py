@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 
 from gec.errors import ConfigError, InputError
 from gec.eval.score import check_parallel, once, read_lines, show, signature
+from gec.extras import missing
 
 Counts = NDArray[np.int64]  # [3, 4, 3]: add, keep, delete; order; right, done, wanted
 Rates = NDArray[np.float64]
@@ -129,7 +130,7 @@ def _tokenizer(name: str) -> Tokenizer:
     try:
         from sacremoses import MosesTokenizer
     except ModuleNotFoundError:
-        raise ConfigError(f"tokenizer {name!r} needs a package: pip install sacremoses") from None
+        raise ConfigError(f"no tokenizer {name!r}: {missing('sacremoses')}") from None
     moses = MosesTokenizer()
     if name == "moses":
         return partial(moses.tokenize, return_str=True, escape=False)
@@ -169,7 +170,7 @@ def _ngrams(words: Words, n: int) -> Counter[tuple[str, ...]]:
 
 
 def _ratio(part: Counts, whole: Counts) -> Rates:
-    """0 where there is nothing to divide by."""
+    """Divide; 0 if there is nothing to divide by."""
     return np.where(whole > 0, part / np.maximum(whole, 1), 0.0)
 
 

@@ -116,7 +116,7 @@ def warn_of_outside(name: str, lines: Sequence[int]) -> None:
 
 
 def once(names: Sequence[str]) -> None:
-    """Refuse standard input where it is named twice.
+    """Refuse standard input if it is named twice.
 
     Raises:
         ConfigError: says so.
@@ -180,7 +180,7 @@ def check_parallel(
 
 
 def shift(lines: Sequence[str], other: Sequence[str]) -> str:
-    """Return what a message about their lengths should add; empty where nothing looks shifted."""
+    """Return what a message about their lengths adds; empty if no line looks shifted."""
     if (i := first_shifted(lines, other)) is None:
         return ""
     return (
@@ -192,7 +192,7 @@ def shift(lines: Sequence[str], other: Sequence[str]) -> str:
 def first_shifted(lines: Sequence[str], other: Sequence[str]) -> int | None:
     """Return the first index where ``other`` is like a neighbour of the line it stands beside.
 
-    None where no such line is found, for example when only the end is missing.
+    None if there is no such line, for example when only the end is missing.
     """
     for i in range(min(len(lines), len(other))):
         here = _likeness(lines[i], other[i])

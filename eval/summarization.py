@@ -38,7 +38,7 @@ class RougeScore:
     signature: str
 
     def __str__(self) -> str:
-        """The table rouge-score writes; one column only where there are no intervals."""
+        """The table rouge-score writes; with one column only if there are no intervals."""
         if not self.intervals:
             return "\n".join(["score_type,mid", *(f"{k},{v:f}" for k, v in self.values.items())])
         rows = (
@@ -64,7 +64,7 @@ def rouge(
         references: [set][summary]; of several the one with the best F counts, for each type.
         stemmer: stem words before they are compared.
         separator: what stands between a summary's sentences, beside line breaks; rougeLsum looks at
-            every sentence by itself and equals rougeL where there is only one.
+            every sentence by itself and equals rougeL if there is only one.
         samples: bootstrap resamples of the summaries, 0 for none.
         seed: of the bootstrap.
 

@@ -19,7 +19,7 @@ class Parser(argparse.ArgumentParser):
     """Usage errors are one line like every other error.
 
     Attributes:
-        usual: the command meant where the first argument names none; None where it must.
+        usual: the command that is meant if the first argument names none; None if it must name one.
     """
 
     usual: str | None = None
@@ -61,7 +61,7 @@ def add_model_options(
         metavar="NAME",
         help="a bundle's name or folder" + (f" (default: {default})" if default else ""),
     )
-    add("--device", metavar="DEVICE", help="cpu, cuda, cuda:1, ... (default: CUDA if it is there)")
+    add("--device", metavar="DEVICE", help="cpu, cuda, cuda:1, ... (default: CUDA if available)")
     add(
         "--precision",
         metavar="TYPE",
@@ -78,8 +78,8 @@ def add_strategy_options(parser: argparse._ActionsContainer) -> None:
         "--tolerance",
         type=not_negative,
         metavar="NATS",
-        help="let a copied token stand when another is better by at most NATS (iad only; "
-        "default: the setting's; 0 gives exactly what greedy gives)",
+        help="keep a copied token if the best one is better by at most NATS (iad only; default: "
+        "the setting's; 0 gives exactly greedy's output)",
     )
 
 
@@ -89,8 +89,8 @@ def add_decoding_options(parser: argparse._ActionsContainer) -> None:
     add(
         "--setting",
         choices=("precise", "balanced", "thorough"),
-        help="few and sure edits, or more: the bundle's tolerance and least confidence "
-        "(default: balanced)",
+        help="precise makes few and sure edits, thorough more: each has a tolerance and a least "
+        "confidence (default: balanced)",
     )
     add_strategy_options(parser)
     add("--beam-size", type=positive, metavar="N", help="hypotheses kept (beam only; default: 5)")

@@ -71,7 +71,7 @@ def main(argv: list[str] | None = None) -> int:
 def parse(arguments: Sequence[str]) -> argparse.Namespace:
     """Return what the command line says.
 
-    Where a command takes many paths, some of them may stand behind options.
+    If a command takes many paths, some of them may come after options.
     """
     parser = build_parser()
     args, rest = parser.parse_known_args(arguments)
@@ -137,8 +137,11 @@ _AT_THE_END = ("json", "sarif", "junit")
 
 def info(args: argparse.Namespace) -> int:
     """``gec info``"""
+    from gec.models.native import describe
+
     facts: dict[str, str | int | float] = {"version": __version__}
     facts |= _load(args).info()
+    facts["kernels"] = describe()
     if args.format == "json":
         import json
 
@@ -384,7 +387,7 @@ def _check_correct(args: argparse.Namespace) -> None:
 
 
 def _begin_check(args: argparse.Namespace) -> Check:
-    """Make the check, and let the project say what the command line leaves open."""
+    """Make the check, and take from the project what the command line leaves open."""
     from gec.check import begin, load_options
 
     check = begin(args)
@@ -545,49 +548,17 @@ def _explain(error: Exception) -> str:
     if isinstance(error, GecError):
         return str(error)
     if isinstance(error, ModuleNotFoundError) and error.name:
-        package = error.name.split(".")[0]
-        if package == "gec":
+        from gec.extras import missing
+
+        if error.name.partition(".")[0] == "gec":
             return f"this installation has no {error.name}; install the whole package again"
-        extra = _EXTRAS.get(package)
-        what = f"gec[{extra}]" if extra else "gec"
-        return f"the package {package!r} is missing; install it with: pip install '{what}'"
+        return missing(error.name)
     if isinstance(error, OSError):
         return str(error)
     if isinstance(error, MemoryError):
         return "out of memory; try a smaller --batch-size"
     hint = f"{type(error).__name__}: {error}"
     return f"unexpected {hint} (run again with --debug for the traceback, and please report it)"
-
-
-_EXTRAS = {
-    "lightning": "train",
-    "tensorboard": "train",
-    "flask": "serve",
-    "jsonschema": "serve",
-    "prometheus_client": "serve",
-    "waitress": "serve",
-    "errant": "eval",
-    "sacrebleu": "eval",
-    "rouge_score": "eval",
-    "jinja2": "eval",
-    "matplotlib": "eval",
-    "docutils": "check",
-    "fsspec": "batch",
-    "markdown_it": "check",
-    "pandas": "batch",
-    "pathspec": "check",
-    "pyarrow": "batch",
-    "pygments": "check",
-    "pylatexenc": "check",
-    "ray": "batch",
-    "zstandard": "batch",
-    "ctranslate2": "convert",
-    "onnx": "convert",
-    "onnxruntime": "convert",
-    "transformers": "convert",
-    "sacremoses": "eval",
-    "fairseq": "fairseq",
-}
 
 
 def _discard_output() -> None:
@@ -608,6 +579,9 @@ def _colour(stream: IO[str] | None) -> bool:
 
 
 # ----------------------------------------------------------------------------------------- parser
+
+
+_TOGETHER = "sentences decoded together (default: {})"
 
 
 def build_parser() -> argparse.ArgumentParser:
@@ -649,30 +623,30 @@ def _add_correct(commands: Commands[argparse.ArgumentParser]) -> None:
         "files",
         nargs="*",
         metavar="FILE",
-        help="UTF-8 text; - or nothing is standard input; with --check folders and patterns too",
+        help="UTF-8 text (default: standard input, as is -); with --check also folders, patterns",
     )
     group = parser.add_argument_group("output (default: the corrected text)")
     add = group.add_argument
-    add("--diff", action="store_true", help="print what changed, in the manner of git diff")
+    add("--diff", action="store_true", help="print the changes as git diff does")
     add("--in-place", action="store_true", help="rewrite the files that need a correction")
     add("--check", action="store_true", help="exit with 1 if there is anything to correct")
     formats = ("text", "json", "jsonl", "m2", "sarif", "github", "junit")
-    add("--format", choices=formats, help="form of the result (default: text)")
-    add("--tokenized", action="store_true", help="one tokenized sentence a line in, the same out")
+    add("--format", choices=formats, help="format of the result (default: text)")
+    add("--tokenized", action="store_true", help="read and write one tokenized sentence per line")
     group = parser.add_argument_group("checks (--check)")
     add = group.add_argument
     add(
         "--config",
         metavar="FILE",
-        help="TOML with [tool.gec] (default: the nearest pyproject.toml)",
+        help="TOML file with the table [tool.gec] (default: the nearest pyproject.toml)",
     )
-    add("--baseline", metavar="FILE", help="findings that are known and do not count")
-    add("--write-baseline", action="store_true", help="write there what is found now")
+    add("--baseline", metavar="FILE", help="file of known findings, which do not count")
+    add("--write-baseline", action="store_true", help="write the present findings to the baseline")
     group = parser.add_argument_group("reports on standard error")
     add = group.add_argument
-    add("--summary", action="store_true", help="the edits as a table")
-    add("--trace", action="store_true", help="blocks of tokens that one pass decided, in colour")
-    add("--time", action="store_true", help="milliseconds of each sentence")
+    add("--summary", action="store_true", help="print the edits as a table")
+    add("--trace", action="store_true", help="show in colour which tokens each pass decided")
+    add("--time", action="store_true", help="print the milliseconds that each sentence took")
     group = parser.add_argument_group("decoding")
     add_decoding_options(group)
     add = group.add_argument
@@ -681,15 +655,22 @@ def _add_correct(commands: Commands[argparse.ArgumentParser]) -> None:
         type=positive,
         default=32,
         metavar="N",
-        help="sentences decoded together (default: 32)",
+        help=_TOGETHER.format(32),
     )
     add_model_options(parser)
 
 
 def _add_info(commands: Commands[argparse.ArgumentParser]) -> None:
-    parser = command(commands, "info", info, "Show version, bundle, device, precision, threads.")
+    parser = command(
+        commands, "info", info, "Show version, bundle, device, precision, threads, kernels."
+    )
     add = parser.add_argument
-    add("--format", choices=("text", "json"), default="text", help="form of the output")
+    add(
+        "--format",
+        choices=("text", "json"),
+        default="text",
+        help="format of the output (default: text)",
+    )
     add_model_options(parser)
 
 
@@ -698,7 +679,7 @@ def _add_generate(commands: Commands[argparse.ArgumentParser]) -> None:
 
     parser = command(commands, "generate", generate, "Translate, summarize or simplify text.")
     add = parser.add_argument
-    add("files", nargs="*", metavar="FILE", help="UTF-8 text; - or nothing is standard input")
+    add("files", nargs="*", metavar="FILE", help="UTF-8 text (default: standard input, as is -)")
     add("--no-split", action="store_true", help="do not cut lines into sentences")
     add("--trace", action="store_true", help="show on standard error what each pass decided")
     group = parser.add_argument_group("decoding")
@@ -708,7 +689,7 @@ def _add_generate(commands: Commands[argparse.ArgumentParser]) -> None:
         type=positive,
         default=32,
         metavar="N",
-        help="sentences decoded together (default: 32)",
+        help=_TOGETHER.format(32),
     )
     add_model_options(parser, default=None)
 
@@ -716,12 +697,12 @@ def _add_generate(commands: Commands[argparse.ArgumentParser]) -> None:
 def _add_bench(commands: Commands[argparse.ArgumentParser]) -> None:
     from gec.eval.bench_options import add_options
 
-    summary = "Measure decoding: correct (meant where nothing is said) or generate."
+    summary = "Measure decoding: correct (the default) or generate."
     group = commands.add_parser("bench", help=summary, description=summary)
     cast(Parser, group).usual = "correct"
     steps = group.add_subparsers(title="commands", metavar="COMMAND", required=True)
     _add_bench_generate(steps)
-    summary = "Measure decoding speed, and that it is lossless."
+    summary = "Measure the speed of decoding, and check that it is lossless."
     add_options(command(steps, "correct", bench, summary))
 
 
@@ -734,13 +715,13 @@ def _add_bench_generate(commands: Commands[argparse.ArgumentParser]) -> None:
     )
     add = parser.add_argument
     add("sources", nargs="?", metavar="SOURCES", help="one text a line")
-    add("references", nargs="*", metavar="REFERENCE", help="its references, a line each")
+    add("references", nargs="*", metavar="REFERENCE", help="reference texts, one a line")
     add(
         "--strategies",
         nargs="+",
         metavar="STRATEGY",
         help="names of gec generate --strategy, with options as in gad++:beta=3,tau=1 "
-        "(default: those of the papers' tables that the bundle can)",
+        "(default: those of the papers' tables that the bundle supports)",
     )
     add(
         "--batch-size",
@@ -750,17 +731,23 @@ def _add_bench_generate(commands: Commands[argparse.ArgumentParser]) -> None:
         help="sentences decoded together; may be given several times (default: 1)",
     )
     add("--limit", type=positive, metavar="N", help="use only the first N lines")
-    add("--rounds", type=natural, default=1, metavar="N", help="0: no time is taken (default: 1)")
-    add("--out", metavar="DIR", help="write table, JSON and plots there as well")
+    add(
+        "--rounds",
+        type=natural,
+        default=1,
+        metavar="N",
+        help="rounds of timing; 0 takes no times (default: 1)",
+    )
+    add("--out", metavar="DIR", help="also write table, JSON and plots to this folder")
     add(
         "--operations",
         action="store_true",
-        help="count floating-point operations and memory traffic of every strategy, too",
+        help="also count floating-point operations and memory traffic of every strategy",
     )
     add(
         "--plot-gamma",
         metavar="SVG",
-        help="plot the best number of drafted tokens over the acceptance rate, and what it gains",
+        help="plot the best number of drafted tokens, and its speed-up, over the acceptance rate",
     )
     add_model_options(parser, default=None, required=False)
 
@@ -769,20 +756,20 @@ def _add_train(commands: Commands[argparse.ArgumentParser]) -> None:
     parser = command(commands, "train", train, "Train a model from a recipe.")
     add = parser.add_argument
     add("recipe", metavar="RECIPE", help="a recipe, a TOML file")
-    add("--data", metavar="DIR", help="prepared data (gec data prepare) of a correction recipe")
-    add("--data-dir", metavar="DIR", help="raw corpora of a recipe that generates")
+    add("--data", metavar="DIR", help="prepared data (gec data prepare), for a correction recipe")
+    add("--data-dir", metavar="DIR", help="raw corpora, for a recipe that generates")
     add("--out", required=True, metavar="DIR", help="where checkpoints and logs go")
     add(
         "--part",
         choices=("prepare", "teacher", "distill", "verifier", "drafter", "heads", "small", "align"),
-        help="one stage of a recipe that generates (default: all, those that are done left out)",
+        help="one stage of a recipe that generates (default: all that are not done yet)",
     )
     add(
         "--budget",
         metavar="TIME",
-        help="training time: 90s, 25m, 2h (default: 25m; of a recipe that generates, what it says)",
+        help="training time: 90s, 25m, 2h (default: 25m, or what a recipe that generates says)",
     )
-    add("--resume", action="store_true", help="go on from the last checkpoint in --out")
+    add("--resume", action="store_true", help="continue from the last checkpoint in --out")
     add(
         "--dev",
         action="append",
@@ -803,16 +790,19 @@ def _add_train(commands: Commands[argparse.ArgumentParser]) -> None:
 
 def _add_distill(commands: Commands[argparse.ArgumentParser]) -> None:
     parser = command(
-        commands, "distill", distill, "Write a bundle's outputs for a training set, to train on."
+        commands,
+        "distill",
+        distill,
+        "Write a bundle's outputs for a training set, as training data.",
     )
     add = parser.add_argument
     add("sources", metavar="SOURCES", help="one text a line, or a prepared *.tsv")
     add("out", metavar="OUT", help="the file to write: source TAB output")
     add("--beam-size", type=positive, default=5, metavar="N", help="1 is greedy (default: 5)")
-    add("--batch-size", type=positive, default=64, metavar="N", help="together (default: 64)")
-    add("--resume", action="store_true", help="go on where OUT ends")
+    add("--batch-size", type=positive, default=64, metavar="N", help=_TOGETHER.format(64))
+    add("--resume", action="store_true", help="continue where OUT ends")
     add("--model", required=True, metavar="NAME", help="the teacher, a bundle's folder")
-    add("--device", metavar="DEVICE", help="cpu, cuda, cuda:1, ... (default: CUDA if it is there)")
+    add("--device", metavar="DEVICE", help="cpu, cuda, cuda:1, ... (default: CUDA if available)")
     add("--threads", type=positive, metavar="N", help="CPU threads (default: torch's choice)")
 
 
@@ -834,7 +824,7 @@ def _add_data(commands: Commands[argparse.ArgumentParser]) -> None:
     )
     add("--subwords", metavar="BUNDLE", help="use a bundle's subwords (default: learn new ones)")
 
-    noise = command(steps, "noise", data_noise, "Corrupt clean sentences, to look at the noise.")
+    noise = command(steps, "noise", data_noise, "Corrupt clean sentences to inspect the noise.")
     add = noise.add_argument
     add("recipe", metavar="RECIPE", help="a recipe, a TOML file")
     add(
@@ -849,7 +839,7 @@ def _add_data(commands: Commands[argparse.ArgumentParser]) -> None:
         "--stats",
         nargs="*",
         metavar="M2",
-        help="show instead what share each error type has, in the noise and in M2 files",
+        help="show the share of each error type in the noise and in M2 files instead",
     )
 
 
@@ -858,17 +848,17 @@ def _add_calibrate(commands: Commands[argparse.ArgumentParser]) -> None:
         commands,
         "calibrate",
         calibrate,
-        "Learn from development sets how sure edits are, and show what thresholds give.",
+        "Fit confidences to development sets, and show what each threshold gives.",
     )
     add = parser.add_argument
     add(
         "files",
         nargs="+",
         metavar="FILE",
-        help="annotated sentences (*.m2), or correct tokenized ones, one a line",
+        help="annotated sentences (*.m2), or correct tokenized sentences, one a line",
     )
     add("--limit", type=positive, metavar="N", help="draw at most N sentences of each file")
-    add("--plot", metavar="FILE", help="draw the reliability as SVG")
+    add("--plot", metavar="FILE", help="draw a reliability diagram (SVG)")
     add("--write", action="store_true", help="write the calibration into the bundle")
     add(
         "--setting",
@@ -898,25 +888,34 @@ def _add_convert(commands: Commands[argparse.ArgumentParser]) -> None:
         "paths",
         nargs="+",
         metavar="PATH",
-        help="in: huggingface and a local folder, or fairseq and a checkpoint (of several, the "
-        "mean), then OUT, a new folder; out: a bundle's name or folder, then OUT",
+        help="to import: huggingface and a local folder, or fairseq and a checkpoint (or several, "
+        "whose mean is taken), then OUT, a new folder; to export: a bundle's name or folder, then "
+        "OUT",
     )
     libraries = ("huggingface", "ctranslate2", "onnx", "fairseq")
-    add("--to", choices=libraries, help="write that library's model of a bundle")
-    group = parser.add_argument_group("in")
+    add("--to", choices=libraries, help="export a bundle as a model of that library")
+    group = parser.add_argument_group("import")
     add = group.add_argument
     add("--name", metavar="NAME", help="the bundle's name (default: OUT's)")
-    add("--task", metavar="TASK", help="what it does (default: gec)")
-    add("--language", metavar="CODE", help="of the text (default: en)")
+    add("--task", metavar="TASK", help="the model's task (default: gec)")
+    add("--language", metavar="CODE", help="language of its text (default: en)")
     add(
         "--spacing",
         choices=("plain", "tokenized"),
-        help="the text it was trained on: as people write, or words and marks set off by blanks "
-        "(default: plain; fairseq: tokenized, but plain with SentencePiece)",
+        help="its training text: plain, as people write, or tokenized, with blanks around words "
+        "and punctuation (default: plain; fairseq: tokenized, but plain with SentencePiece)",
     )
-    add("--prefix", metavar="TEXT", help="text it expects before every source, such as 'grammar: '")
+    add(
+        "--prefix",
+        metavar="TEXT",
+        help="text that the model expects before every source, such as 'grammar: '",
+    )
     add("--data", metavar="DIR", help="fairseq: the folder of the dictionaries")
-    add("--bpe", metavar="KIND", help="fairseq: the subwords (default: what lies in --data)")
+    add(
+        "--bpe",
+        metavar="KIND",
+        help="fairseq: the kind of subwords (default: the one whose files are in --data)",
+    )
     add(
         "--codes",
         metavar="FILE",
@@ -925,7 +924,7 @@ def _add_convert(commands: Commands[argparse.ArgumentParser]) -> None:
     add(
         "--plain-task",
         action="store_true",
-        help="fairseq: take a task that is not known for 'translation'",
+        help="fairseq: treat an unknown task as 'translation'",
     )
     add(
         "--drafter",
@@ -933,9 +932,13 @@ def _add_convert(commands: Commands[argparse.ArgumentParser]) -> None:
         help="fairseq: the checkpoint of a NAT drafter (--arch block or gec_block) with the same "
         "dictionaries, for gec generate --strategy gad; --task is then translation",
     )
-    group = parser.add_argument_group("in and out")
+    group = parser.add_argument_group("import and export")
     add = group.add_argument
-    add("--float16", action="store_true", help="store half the bytes; exact no more")
+    add(
+        "--float16",
+        action="store_true",
+        help="store weights in 16 bits: half the size, but outputs may change",
+    )
     add("--quantization", metavar="TYPE", help="ctranslate2: int8, float16, ... (default: float32)")
 
 
@@ -965,16 +968,16 @@ def _add_bundle(commands: Commands[argparse.ArgumentParser]) -> None:
         "checkpoints",
         nargs="+",
         metavar="CHECKPOINT",
-        help="a checkpoint of gec train, or a bundle; of several, the mean of the weights",
+        help="a checkpoint of gec train, or a bundle; the weights of several are averaged",
     )
     add("out", metavar="OUT", help="the bundle's folder")
-    add("--data", required=True, metavar="DIR", help="prepared data it was trained on")
+    add("--data", required=True, metavar="DIR", help="the prepared data of the training")
     add("--name", metavar="NAME", help="the bundle's name (default: the folder's)")
     add(
         "--precision",
         choices=("int8", "fp16"),
         default="int8",
-        help="how the weights are stored; int8 ones are run in int8 on a CPU (default: int8)",
+        help="type of the stored weights; int8 weights run in int8 on a CPU (default: int8)",
     )
     add(
         "--tolerance",

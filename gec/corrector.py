@@ -69,7 +69,7 @@ class Setting:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Options:
-    """What one call asks of a corrector; what is None is as the corrector was made.
+    """What one call asks of a corrector; None keeps what the corrector was made with.
 
     Attributes:
         setting: one of the corrector's named settings: precise, balanced, thorough.

@@ -86,13 +86,13 @@ class Rules:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Project:
-    """The settings of a project; without a file, what is so by default.
+    """The settings of a project; a project without a file has the defaults.
 
     Attributes:
         root: the folder of the file, else the current one.
         file: where the settings stand, as messages call it.
         rules: of every file; ``overrides`` come over them, in order, where a pattern matches.
-        paths: what is checked where the command line names nothing.
+        paths: what is checked if the command line names nothing.
         include: the files to check in folders; empty is all with a known kind of prose.
         exclude: files never to check.
         dictionary, baseline: files, or None.

@@ -160,7 +160,7 @@ class Exit:
 
 
 class EarlyExitTrainee(nn.Module):
-    """A Transformer in training that also speaks behind its ``layers``-th decoder layer."""
+    """A Transformer in training that also predicts from its ``layers``-th decoder layer."""
 
     def __init__(self, network: Transformer, layers: int = 1) -> None:
         super().__init__()

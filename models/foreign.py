@@ -22,6 +22,7 @@ from typing import Any, Protocol
 from tokenizers import Tokenizer
 
 from gec.errors import ModelError
+from gec.extras import missing
 from gec.models.convert.fairseq_tokenizer import FairseqTokenizer
 from gec.text.inflection import Inflections
 from gec.text.words import split_words
@@ -144,8 +145,7 @@ class TransformersTokenizer(_Readable):
             from transformers import AutoTokenizer
         except ModuleNotFoundError as error:
             raise ModelError(
-                f"the tokenizer of {folder} needs the package 'transformers'; install it with: "
-                "pip install 'gec[convert]'"
+                f"cannot load the tokenizer of {folder}: {missing('transformers')}"
             ) from error
         try:
             return cls(

@@ -301,3 +301,22 @@ def attention(
 def _heads_together(x: Tensor) -> Tensor:
     """Return x [B, T, H, d] with each place's heads one after another in memory."""
     return x if x.stride(3) == 1 and x.stride(2) == x.shape[3] else x.contiguous()
+
+
+def describe() -> str:
+    """Return which kernels a network on a CPU computes with, or why there are none."""
+    if os.environ.get("GEC_NATIVE") == "off":
+        return "none: GEC_NATIVE=off"
+    try:
+        level = int(importlib.import_module("gec.models._native").supported())
+    except ImportError as error:
+        reason = " ".join(str(error).split())
+        return f"none: not compiled when gec was installed, or not loadable ({reason})"
+    return _LEVELS[level]
+
+
+_LEVELS = (
+    "none: this processor lacks AVX-512",
+    "AVX-512 (float32)",
+    "AVX-512 VNNI (float32 and int8)",
+)

@@ -121,7 +121,7 @@ class Counted:
 
 
 def counted(parts: Parts) -> tuple[Parts, list[Counted]]:
-    """Return parts whose models count, and these: the verifier, then the smaller ones.
+    """Return the parts with models that count their work, and these models, the verifier first.
 
     Other drafters (blocks, heads, an early exit) are left out: their work is not counted.
 

@@ -221,14 +221,21 @@ def test_threads(loads: Loads, file: File, monkeypatch: pytest.MonkeyPatch) -> N
     assert asked == [3]
 
 
-def test_info(loads: Loads, capsys: Capture) -> None:
+def test_info(loads: Loads, capsys: Capture, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("GEC_NATIVE", "off")
     assert main(["info"]) == 0
     assert capsys.readouterr().out == (
         f"version     {__version__}\nbundle      fake\nparameters  3\n"
+        "kernels     none: GEC_NATIVE=off\n"
     )
     assert main(["info", "--format", "json"]) == 0
     facts = json.loads(capsys.readouterr().out)
-    assert facts == {"version": __version__, "bundle": "fake", "parameters": 3}
+    assert facts == {
+        "version": __version__,
+        "bundle": "fake",
+        "parameters": 3,
+        "kernels": "none: GEC_NATIVE=off",
+    }
 
 
 def test_version(capsys: Capture) -> None:
@@ -470,7 +477,7 @@ def test_a_missing_package_names_the_extra(
     fake.main = main_  # type: ignore[attr-defined]
     monkeypatch.setitem(sys.modules, "gec.eval.benchmark", fake)
     assert main(["bench", "f"]) == 2
-    assert "pip install 'gec[train]'" in capsys.readouterr().err
+    assert "pip install '.[train]'" in capsys.readouterr().err
 
 
 def test_ctrl_c(loads: Loads, file: File, capsys: Capture, monkeypatch: pytest.MonkeyPatch) -> None:

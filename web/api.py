@@ -97,7 +97,7 @@ def _body(validators: Validators, schema: str, config: Config) -> dict[str, Any]
         where = f"line {error.lineno} column {error.colno}"
         raise Problem(400, "invalid_json", f"not JSON: {error.msg} at {where}") from None
     except (ValueError, RecursionError) as error:
-        what = "too deep" if isinstance(error, RecursionError) else "a number that JSON has not"
+        what = "too deep" if isinstance(error, RecursionError) else "a number that JSON forbids"
         raise Problem(400, "invalid_json", f"not JSON: {what}") from None
     _check_length(value, config)
     validators.check(schema, value)

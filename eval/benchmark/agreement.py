@@ -1,4 +1,4 @@
-"""Do the peers compute the same? Token for token, and where not, by how much.
+"""Whether the peers write the same tokens, and by how much they differ if they do not.
 
 Two engines add up in different orders, so a greedy choice between two tokens of nearly the same
 logit may differ; beam search may, too, where two hypotheses have nearly the same score. Every

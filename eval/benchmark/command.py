@@ -46,7 +46,7 @@ def read_sentences(path: str) -> list[list[str]]:
 
 
 def spread(items: Sequence[T], count: int | None) -> list[T]:
-    """Return ``count`` items, evenly spread; all of them where there are no more."""
+    """Return ``count`` items, evenly spread, or all of them if there are fewer."""
     if count is None or count >= len(items):
         return list(items)
     return [items[number * len(items) // count] for number in range(count)]

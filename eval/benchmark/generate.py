@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import argparse
 import json
-import resource
 import sys
 import time
 from collections.abc import Iterator, Mapping, Sequence
@@ -152,7 +151,7 @@ def measure(
         found: dict[str, dict[int, Hypothesis]] = {name: {} for name in decoders}
         times: dict[str, dict[int, float]] = {name: {} for name in decoders}
         profiles: dict[str, dict[str, float]] = {name: {} for name in decoders}
-        peaks: dict[str, float] = {}
+        peaks: dict[str, float | None] = {}
         drafting: dict[str, list[int]] = {name: [] for name in decoders}
         for decoder in decoders.values() if rounds else ():
             for batch in batches[:: max(1, len(batches) // _WARM_UP)][:_WARM_UP]:
@@ -335,10 +334,14 @@ def _reset_peak() -> None:
         torch.cuda.reset_peak_memory_stats()
 
 
-def _peak() -> float:
-    """Return MB: of the GPU since the last reset, or of the process."""
+def _peak() -> float | None:
+    """Return MB: of the GPU since the last reset, or of the process; None if it is not known."""
     if torch.cuda.is_available():
         return torch.cuda.max_memory_allocated() / 1e6
+    try:
+        import resource
+    except ImportError:  # Windows
+        return None
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss  # KB; on macOS bytes
     return peak / (1e6 if sys.platform == "darwin" else 1e3)
 

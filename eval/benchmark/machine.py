@@ -28,7 +28,7 @@ class Machine:
     Attributes:
         flags: the CPU features that matter for matrix products.
         native: whether int8 networks compute by gec.models.native.
-        memory_gib: of the whole machine; None where it cannot be known.
+        memory_gib: of the whole machine; None if it is unknown.
         versions: of Python, gec and the packages that compute.
     """
 

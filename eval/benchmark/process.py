@@ -15,6 +15,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
+from gec.errors import ConfigError
+
 MIB = 2**20
 STARTS = 3
 
@@ -90,14 +92,19 @@ def peak_memory() -> int:
     """Return the most bytes this process had resident.
 
     Linux's getrusage also counts what the parent had when it forked, so it is asked only elsewhere.
+
+    Raises:
+        ConfigError: there is no getrusage (Windows).
     """
     status = Path("/proc/self/status")
     if status.exists():
         lines = status.read_text(encoding="utf-8").splitlines()
         found = next(line for line in lines if line.startswith("VmHWM:"))
         return int(found.split()[1]) * 1024
-    import resource
-
+    try:
+        import resource
+    except ImportError:
+        raise ConfigError("memory cannot be measured here: there is no getrusage") from None
     most = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     return most if sys.platform == "darwin" else most * 1024
 

@@ -59,7 +59,7 @@ class Quick:
 
     Attributes:
         passes: per sentence the decoder passes of aggressive decoding, one at a time.
-        recorded: the same as recorded for these weights; None where nothing was.
+        recorded: what was recorded for these weights, or None.
     """
 
     weights: str

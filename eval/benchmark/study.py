@@ -176,7 +176,7 @@ def _measure(
     contenders: Sequence[Contender], sources: Sequence[Ids], options: Options
 ) -> list[Timing]:
     if not contenders:
-        raise ConfigError("nothing to time: name strategies of ours, or peers that are there")
+        raise ConfigError("nothing to time: name strategies of gec, or peers that are installed")
     return [
         timing
         for size in options.batch_sizes

@@ -174,8 +174,8 @@ def _add_base_edges(lattice: Lattice, shift: bool) -> None:
     An edge that both have is listed twice.
     """
     source, hypothesis = lattice.source, lattice.hypothesis
-    cheap, dear = (set(optimal_edges(source, hypothesis, cost)) for cost in (1, 2))
-    edges = sorted(cheap | dear)
+    low, high = (set(optimal_edges(source, hypothesis, cost)) for cost in (1, 2))
+    edges = sorted(low | high)
     vertices = {(0, 0)}.union(*edges)
     lattice.vertices = sorted(vertices)
     lattice.ends = [j - 1 if shift and i == 0 < j else i for i, j in lattice.vertices]
@@ -188,7 +188,7 @@ def _add_base_edges(lattice: Lattice, shift: bool) -> None:
         lattice.lengths.append(1)
         lattice.unchanged.append(int(kept))
         lattice.starts.append(j if shift and k == 0 else i)
-        lattice.listed += [arc, arc] if edge in cheap and edge in dear else [arc]
+        lattice.listed += [arc, arc] if edge in low and edge in high else [arc]
     lattice.base = len(edges)
 
 

@@ -175,7 +175,7 @@ def _sentences(block: list[_Line], outside: list[int]) -> Iterator[GoldSentence]
 
 
 def _edit(line: _Line, tokens: Sequence[str]) -> tuple[int, GoldEdit]:
-    """Parse an ``A`` line: the annotator, and the edit (at -1 where there is none)."""
+    """Parse an ``A`` line: the annotator, and the edit (at -1 if there is none)."""
     fields = line.text[2:].split("|||")
     if len(fields) < 6:
         raise DataError(f"line {line.number}: {len(fields)} fields between '|||', expected 6")

@@ -56,9 +56,10 @@ def find(
     """Return a task for every input file, in the order of the inputs and of the names in folders.
 
     A folder gives its files whose format is known by suffix (``include``: those that match), but
-    none that its .gitignore files or ``exclude`` name; a pattern (``docs/**/*.md``) gives what it
-    matches and they do not name. Where there is one input file, ``output`` is a file, unless it is
-    a folder or ends with a slash; else it is a folder, in which files lie as they do in theirs.
+    none that its .gitignore files or ``exclude`` name; a pattern (``docs/**/*.md``) gives the files
+    that it matches, without those same exceptions. If there is one input file, ``output`` is a
+    file, unless it is a folder or ends with a slash. Otherwise ``output`` is a folder, in which the
+    files lie as they do in the input folders.
 
     Raises:
         InputError: an input does not exist, or nothing matches.

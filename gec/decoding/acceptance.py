@@ -137,7 +137,7 @@ class PaperTopBeta:
 
     A drafted token stands when the *drafter's* log-probability of it is at least the verifier's of
     its ``beta``-th best token, and at most ``tau`` below the verifier's of its best. The verifier's
-    opinion of the drafted token itself does not enter: a sure drafter is believed, and of an unsure
+    opinion of the drafted token itself does not enter: a sure drafter is trusted, and of an unsure
     one even the verifier's first choice is refused (and then decided by the verifier, which costs a
     pass). Needs a drafter whose memory has ``logprobs``, per row those of its last draft.
     """

@@ -94,8 +94,8 @@ class State:
         memory: the model's memory of the rows; None before the first :meth:`admit`.
         draft_memory: the drafter's.
         finished: per sentence its finished hypotheses.
-        cached: of BOS and the row's tokens, how many the memory holds; None where it is all of
-            them but the last, as after every :meth:`advance`.
+        cached: how many of BOS and a row's tokens the memory holds, one number a row; None means
+            all but each row's last token, as after every :meth:`advance`.
     """
 
     def __init__(self, model: Model, drafter: Drafter, sentences: int) -> None:

@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from gec.errors import ModelError
+from gec.extras import missing
 from gec.untrusted import MOST_TOKENIZER, guarded, read_bytes
 
 
@@ -31,10 +32,7 @@ class SentencePiece:
         try:
             from sentencepiece import SentencePieceProcessor
         except ModuleNotFoundError:
-            raise ModelError(
-                f"{name} needs the package sentencepiece; install it with: "
-                "pip install 'gec[convert]'"
-            ) from None
+            raise ModelError(f"cannot read {name}: {missing('sentencepiece')}") from None
         self._content = content
         self._processor = SentencePieceProcessor()
         try:

@@ -13,6 +13,7 @@ from tokenizers import Tokenizer
 from torch import nn
 
 from gec.errors import ConfigError, ModelError
+from gec.extras import missing
 from gec.models.bundle import Bundle
 from gec.models.foreign import ForeignSubwords
 from gec.models.transformer import EncoderLayer, Transformer
@@ -69,9 +70,7 @@ def needs(package: str) -> None:
     try:
         import_module(package)
     except ModuleNotFoundError as error:
-        raise ModelError(
-            f"this needs the package {error.name!r}; install it with: pip install 'gec[convert]'"
-        ) from error
+        raise ModelError(missing(error.name or package)) from error
 
 
 def in_float32(bundle: Bundle) -> Transformer:

@@ -388,7 +388,7 @@ def prepare_main(args: argparse.Namespace) -> int:
 
 
 def _share(recipe: GenerationRecipe, budget: str | None) -> float:
-    """Return what of the recipe's training times ``budget``, for all of them together, is."""
+    """Return ``budget`` over the sum of the recipe's training times."""
     if budget is None:
         return 1.0
     return parse_duration(budget) / sum(map(parse_duration, recipe.budget.values()))

@@ -16,7 +16,7 @@ SCRIPT = """
 import os, sys
 from functools import partial
 import ray
-from batch.batch_fakes import load_noting_pid
+from batch.batch_fakes import load_waiting
 from gec.batch.blocks import Size
 from gec.batch.cluster import run_on_ray
 from gec.batch.pipeline import Plan, Task
@@ -26,7 +26,7 @@ if __name__ == "__main__":
     source, target, pids = sys.argv[1:]
     ray.init(num_cpus=2, object_store_memory=80 << 20, include_dashboard=False,
              runtime_env={"env_vars": {"PYTHONPATH": os.environ["PYTHONPATH"]}})
-    load = partial(load_noting_pid, pids)
+    load = partial(load_waiting, pids)
     plan = Plan(about={}, size=Size(records=20), quiet=True)
     totals = run_on_ray([Task(source, target, Lines())], load, plan, print, jobs=2)
     print(totals)
@@ -49,12 +49,15 @@ def test_a_worker_is_killed(tmp_path: Path) -> None:
         [sys.executable, script, source, target, pids],
         env=environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
     )  # fmt: skip
-    while len(list(pids.iterdir())) < 2 and process.poll() is None:
-        time.sleep(0.05)
-    time.sleep(0.5)
-    assert process.poll() is None
-    os.kill(int(sorted(pids.iterdir())[0].name), signal.SIGKILL)
-    said, _ = process.communicate()
+    try:
+        while len(list(pids.iterdir())) < 2 and process.poll() is None:
+            time.sleep(0.05)
+        assert process.poll() is None, process.communicate()[0]
+        os.kill(int(sorted(pids.iterdir())[0].name), signal.SIGKILL)  # it has a block in hand
+        (tmp_path / "pids.go").touch()
+        said, _ = process.communicate()
+    finally:
+        process.kill()
     assert process.returncode == 0, said
     assert "Totals(records=3000, changed=2940, edits=2940, failed=60)" in said
     assert target.read_text() == source.read_text().replace("go", "goes")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 from pathlib import Path
 
 import pytest
@@ -10,8 +11,10 @@ from tiny_generation import random_bundle
 
 from gec.cli import main
 from gec.decoding.strategies import make_decoder
+from gec.errors import ConfigError
 from gec.eval.benchmark import generate
 from gec.eval.benchmark.generate import PHASES, Row, check_exact, markdown, measure
+from gec.eval.benchmark.process import peak_memory
 from gec.models.generation import save
 
 TEXTS = ["the dogs see.", "one big cats", "two", "birds and dogs eat the cats."]
@@ -132,3 +135,13 @@ def test_sources_too_long_and_files_that_differ(
     (files / "ref").write_text("x\n")
     assert main([*command, "--model", str(files / "toy")]) == 2
     assert "src:1: " in capsys.readouterr().err
+
+
+def test_memory_without_getrusage(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("torch.cuda.is_available", lambda: False)
+    assert generate._peak() is not None
+    monkeypatch.setitem(sys.modules, "resource", None)
+    assert generate._peak() is None
+    monkeypatch.setattr(Path, "exists", lambda self: False)  # no /proc either
+    with pytest.raises(ConfigError, match="memory cannot be measured here"):
+        peak_memory()

@@ -404,6 +404,70 @@ def test_the_usual_pipeline_comes_first(
     assert asked[0].endswith("en_core_web_sm" if installed else "en_pipeline")
 
 
+AGREEMENT = "S This are it .\nA 1 2|||R:VERB:SVA|||is|||REQUIRED|||-NONE-|||0\n\n"
+
+
+@pytest.mark.usefixtures("fresh")
+@pytest.mark.parametrize(
+    ("options", "warned"),
+    [
+        ([], False),
+        (["-ds"], False),
+        (["-cse"], True),
+        (["-cat", "2"], True),
+        (["-filt", "R:SPELL"], True),
+        (["-cse", "--spacy-model", "en_pipeline"], False),
+    ],
+)
+def test_types_of_the_stand_in_come_with_a_warning(
+    options: list[str],
+    warned: bool,
+    file: File,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(spacy.util, "is_package", lambda name: False)
+    assert main(["score", "errant", file("This is it .\n"), file(AGREEMENT), *options]) == 0
+    assert ("en_core_web_sm is not installed" in capsys.readouterr().err) == warned
+
+
+@pytest.mark.usefixtures("fresh")
+@pytest.mark.parametrize("command", ["parallel", "m2"])
+def test_annotating_with_the_stand_in_comes_with_a_warning(
+    command: str,
+    file: File,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(spacy.util, "is_package", lambda name: False)
+    text = file("This are it .\n")
+    given = {"parallel": ["-orig", text, "-cor", text], "m2": ["-auto", file(AGREEMENT)]}[command]
+    assert main(["errant", command, *given, "-out", "out.m2"]) == 0
+    assert "en_core_web_sm is not installed" in capsys.readouterr().err
+    monkeypatch.setattr(spacy.util, "is_package", lambda name: True)
+    monkeypatch.setattr(pipeline, "PREFERRED", SHIPPED)
+    load_pipeline.cache_clear()
+    assert main(["errant", command, *given, "-out", "out.m2"]) == 0
+    assert capsys.readouterr().err == ""
+
+
+def test_the_stand_in_can_be_refused(
+    file: File, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(spacy.util, "is_package", lambda name: False)
+    arguments = [
+        "score",
+        "errant",
+        file("This is it .\n"),
+        file(AGREEMENT),
+        "--require-spacy-model",
+    ]
+    assert main(arguments) == 2
+    assert "en_core_web_sm is not installed; install it" in capsys.readouterr().err
+    assert main([*arguments, "--spacy-model", "en_pipeline"]) == 2
+    assert "not allowed with" in capsys.readouterr().err
+
+
 def test_the_shipped_pipeline_is_described(nlp: Language) -> None:
     assert describe(nlp) == f"en_pipeline-{nlp.meta['version']}(ud)"
 
@@ -447,7 +511,7 @@ def test_without_the_package(
     monkeypatch.setitem(sys.modules, "errant", None)
     name = file("a\n")
     assert main(["errant", "parallel", "-orig", name, "-cor", name, "-out", "-"]) == 2
-    assert "pip install 'gec[eval]'" in capsys.readouterr().err
+    assert "pip install '.[eval]'" in capsys.readouterr().err
 
 
 def test_importing_is_light() -> None:

@@ -15,6 +15,7 @@ from gec.errors import DataError, InputError
 from gec.eval import report
 from gec.eval.errant_compare import Annotation, Block
 from gec.eval.m2 import read_gold
+from gec.eval.pipeline import load_pipeline
 from gec.eval.report import Line, Piece, above, diff, edit_ratio, read_system
 
 File = Callable[..., str]
@@ -199,7 +200,7 @@ def test_edit_ratio(edits: list[tuple[int, int, str]], ratio: float) -> None:
 def test_what_counts_as_a_win_and_a_loss(file: File) -> None:
     gold = file(GOLD, "gold.m2")
     blocks = report.read_blocks(gold)
-    annotator = report.Annotator(report.load_pipeline("en_pipeline"))
+    annotator = report.Annotator(load_pipeline("en_pipeline"))
     system = read_system(file(jsonl()), SOURCES)
     result = report.evaluate(system, read_gold(gold), blocks, annotator, samples=10)
     assert report.wins(result) == [2, 0]  # two edits right before one
@@ -214,7 +215,7 @@ def test_what_counts_as_a_win_and_a_loss(file: File) -> None:
 
 
 def test_other_types_are_classified_anew(file: File) -> None:
-    annotator = report.Annotator(report.load_pipeline("en_pipeline"))
+    annotator = report.Annotator(load_pipeline("en_pipeline"))
     gold = report.read_blocks(file(GOLD.replace("R:VERB:SVA", "SVA").replace("R:NOUN:NUM", "Nn")))
     typed = report.errant_types(gold, annotator)
     assert [[edit.type for edit in block.annotations] for block in typed] == [
@@ -242,7 +243,7 @@ def test_each_system_stands_beside_the_annotator_it_was_counted_against(
 def test_times_of_batches_are_not_shown(file: File) -> None:
     gold = file(GOLD, "gold.m2")
     blocks = report.read_blocks(gold)
-    annotator = report.Annotator(report.load_pipeline("en_pipeline"))
+    annotator = report.Annotator(load_pipeline("en_pipeline"))
     rows = [json.loads(row) for row in jsonl().splitlines()]
     for number, row in enumerate(rows):
         row["sentences"][0]["milliseconds"] = 2.0 + number

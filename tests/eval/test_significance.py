@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from gec.errors import ConfigError
-from gec.eval.significance import bootstrap, compare, precision_recall_f
+from gec.eval.significance import _resamples, bootstrap, compare, precision_recall_f
 
 A = np.array([[1, 0, 0], [0, 1, 1], [2, 1, 0], [0, 0, 2], [1, 1, 1], [0, 2, 0]])
 B = np.array([[1, 0, 0], [1, 0, 0], [2, 0, 0], [1, 1, 1], [1, 1, 1], [0, 0, 0]])
@@ -53,12 +53,17 @@ def test_a_system_is_not_better_than_itself() -> None:
     assert (found.p, found.better, found.difference.value) == (1.0, 0.0, 0.0)
 
 
-def test_blocks_of_any_size_give_the_asked_number_of_samples(
-    monkeypatch: pytest.MonkeyPatch,
+@pytest.mark.parametrize("block", [7, 18, 40])  # rows of 18: one, one and two at a time
+def test_blocks_of_any_size_draw_the_same_samples(
+    block: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("gec.eval.significance._BLOCK", 7)
-    interval = bootstrap(np.repeat(A, 3, axis=0), samples=11)[2]
-    assert interval.low <= interval.value <= interval.high
+    a, b = np.repeat(A, 3, axis=0), np.repeat(B, 3, axis=0)
+    whole = bootstrap(a, samples=11), compare(a, b, samples=11)
+    monkeypatch.setattr("gec.eval.significance._BLOCK", block)
+    assert [len(rows) for rows in _resamples(np.random.default_rng(0), 18, 11)] == (
+        [2, 2, 2, 2, 2, 1] if block == 40 else [1] * 11
+    )
+    assert (bootstrap(a, samples=11), compare(a, b, samples=11)) == whole
 
 
 def test_refuses_nothing_and_unequal_numbers() -> None:

@@ -7,6 +7,7 @@ import shutil
 import sys
 from collections.abc import Callable
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -42,6 +43,25 @@ def test_it_can_be_left_out(monkeypatch: pytest.MonkeyPatch) -> None:
         assert isinstance(Int8Linear.of(nn.Linear(4, 4))._weight, Tensor)
     finally:
         native._kernels.cache_clear()
+
+
+@pytest.mark.parametrize(
+    ("level", "said"),
+    [(0, "none: this processor"), (1, "AVX-512 (float32)"), (2, "AVX-512 VNNI (float32 and int8)")],
+)
+def test_the_kernels_are_described(level: int, said: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("GEC_NATIVE", raising=False)
+    extension = SimpleNamespace(supported=lambda: level)
+    monkeypatch.setitem(sys.modules, "gec.models._native", extension)
+    assert native.describe().startswith(said)
+
+
+def test_missing_kernels_are_explained(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("GEC_NATIVE", raising=False)
+    monkeypatch.setitem(sys.modules, "gec.models._native", None)
+    assert native.describe().startswith("none: not compiled when gec was installed")
+    monkeypatch.setenv("GEC_NATIVE", "off")
+    assert native.describe() == "none: GEC_NATIVE=off"
 
 
 @needs_extension

@@ -78,7 +78,7 @@ def test_schemathesis_finds_nothing(listening: Callable[..., Server], tmp_path: 
         f"{server.address}/openapi.json",
     ]  # fmt: skip
     segment("Load the tokenizer.")
-    found = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=600)
+    found = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=500)
     shown = "\n".join(line[:500] for line in (found.stdout + found.stderr).splitlines())
     assert found.returncode == 0, shown
     assert "Tested: 9" in found.stdout

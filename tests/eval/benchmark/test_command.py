@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 from typing import Any
 
 import pytest
 import torch
 
-from gec.cli import main
+from gec.cli import main, parse
 from gec.errors import ConfigError, InputError
+from gec.eval.bench_options import complete
 from gec.eval.benchmark import agreement, quick
 from gec.eval.benchmark.command import read_sentences, spread
 from gec.eval.benchmark.contenders import Ids, model_of
@@ -157,6 +159,14 @@ def test_wrong_use(
 ) -> None:
     assert bench(folder, text, *arguments) == 2
     assert message in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("more", [[], ["--peers", "all"]])
+def test_the_help_names_the_default_strategies(more: list[str], capsys: Capture) -> None:
+    args = parse(["bench", "FILE", *more])
+    complete(args)
+    assert main(["bench", "correct", "--help"]) == 0
+    assert ",".join(args.strategies) in re.sub(r"\s+", "", capsys.readouterr().out)
 
 
 def test_long_sentences_are_left_out(folder: Path, tmp_path: Path, capsys: Capture) -> None:

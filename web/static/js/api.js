@@ -36,7 +36,7 @@ export const sendFeedback = (body) => call("feedback", { body });
 async function call(path, { body, signal } = {}) {
   const headers = { Accept: "application/json" };
   if (token && !/^[\x21-\x7e]+$/.test(token)) {
-    throw new Refused(401, "unauthorized", "no token has such characters"); // nor can a header
+    throw new Refused(401, "unauthorized", "a token holds visible ASCII characters only");
   }
   if (token) headers.Authorization = `Bearer ${token}`;
   if (body) headers["Content-Type"] = "application/json";

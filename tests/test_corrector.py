@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import contextlib
+import doctest
 import math
 import random
+import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import fields
 from functools import lru_cache
@@ -16,6 +18,7 @@ from fake_models import Rule, RuleModel, copies, rewrites, sometimes
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
+from gec import corrector as module
 from gec.corrector import (
     WINDOW_OVERLAP,
     WINDOW_TOKENS,
@@ -23,11 +26,13 @@ from gec.corrector import (
     Corrector,
     Options,
     Setting,
+    _Reading,
+    _shares,
 )
 from gec.decoding.decoder import Hypothesis
 from gec.errors import ConfigError
 from gec.models.training.ngram_table import build_ngrams
-from gec.text.edits import apply
+from gec.text.edits import WordEdit, apply
 from gec.text.inflection import Inflections
 from gec.text.spelling import Speller
 from gec.text.subwords import Subwords
@@ -268,6 +273,96 @@ def test_a_word_too_long_for_the_model_is_left_and_reported(max_positions: int) 
     assert found.text == f"She goes home. He go {long} home. They goes home."
     assert len(found.warnings) == 1
     assert found.warnings[0].startswith(f"characters 13-{text.index(' They')}: ")
+
+
+def test_what_came_before_the_model_ran_away_is_kept() -> None:
+    def change(words: list[str]) -> list[str]:
+        return [*swap("go", "goes")(words[:6]), *["old"] * 999] if "go" in words else words
+
+    text = "It is. She go to the old school and they go home."
+    found = corrector(change).correct(text)
+    assert found.text == "It is. She goes to the old school and they go home."
+    at = text.index(" and") + 1
+    assert found.warnings == (
+        f"characters {at}-{len(text)}: no end within the length limit, left as it was",
+    )
+
+
+def lost_beyond(count: int, rest: Callable[[list[str]], list[str]]) -> Change:
+    """Correct short texts; of longer ones make something else."""
+    return lambda words: swap("go", "goes")(words) if len(words) <= count else rest(words)
+
+
+@pytest.mark.parametrize(
+    "rest",
+    [
+        lambda words: [*words[:5], *["old"] * 999],  # no end
+        lambda words: words[:5],  # an early end
+        lambda words: [*words[:5], *["tree"] * (len(words) - 5)],  # something else
+    ],
+)
+@pytest.mark.parametrize("length", [30, 60, 150])
+def test_a_long_text_in_which_the_model_loses_its_way_is_decoded_in_halves(
+    rest: Callable[[list[str]], list[str]], length: int
+) -> None:
+    words = ["go" if n % 7 == 3 else NOUNS[n % 10] for n in range(length)]
+    [found] = corrector(lost_beyond(20, rest)).correct_tokenized([" ".join(words)])
+    assert found.text.split() == swap("go", "goes")(words)
+    assert found.warnings == ()
+
+
+def test_a_window_of_too_many_subwords_is_decoded_in_parts() -> None:
+    """Twenty words with fifteen subwords each, too many for one window of 200."""
+    names = [f"{'qxz' * 5}{letter}" for letter in "abcdefghijklmnopqrst"]
+    words = [word for name in names for word in (name, "go")]
+    [found] = corrector(swap("go", "goes")).correct_tokenized([" ".join(words)])
+    assert len(subwords().encode(words)) > WINDOW_TOKENS
+    assert found.text.split() == swap("go", "goes")(words)
+    assert found.warnings == ()
+
+
+def test_beside_a_word_too_long_for_the_model_there_is_no_sentence_end() -> None:
+    """The parts of a sentence without the word are not taken for sentences."""
+    long = "q" * (WINDOW_TOKENS + 1)
+    words = [*NOUNS, "go", "she", long, *NOUNS, "go", "she"]
+    text = " ".join(words)
+
+    def change(words: list[str]) -> list[str]:
+        return ["The", *swap("go", "goes")(words), "."]
+
+    [found] = corrector(change).correct_tokenized([text])
+    assert found.text == f"The {text} .".replace(" go ", " goes ")
+    [warning] = found.warnings
+    [place] = re.findall(r"^characters (\d+)-(\d+): words too long for the model", warning)
+    assert long in text[int(place[0]) : int(place[1])]
+    assert int(place[1]) - int(place[0]) < len(long) + 60
+
+
+READINGS = st.lists(st.tuples(st.integers(0, 50), st.integers(0, 30), st.booleans()), max_size=9)
+
+
+@given(READINGS, st.lists(st.tuples(st.integers(0, 80), st.integers(0, 2)), max_size=20))
+def test_every_place_of_a_sentence_is_the_share_of_one_reading(
+    spans: list[tuple[int, int, bool]], touched: list[tuple[int, int]]
+) -> None:
+    edits = [WordEdit(start, start + length, 0, 0) for start, length in touched]
+    readings = []
+    for start, length, whole in spans:
+        inside = [e for e in edits if start <= e.source_start and e.source_end <= start + length]
+        readings.append(
+            _Reading(start, start + length, whole, [], [], [], inside, {}),
+        )
+    at = 0
+    for reading, begin, end in _shares(readings):
+        assert at <= begin <= end
+        if begin < end:
+            assert reading.start <= begin
+            assert end <= reading.end + 1
+        at = end
+
+
+def test_examples() -> None:
+    assert doctest.testmod(module).failed == 0
 
 
 # --------------------------------------------------------------------------- windows

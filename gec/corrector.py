@@ -26,7 +26,13 @@ from gec.errors import ConfigError
 from gec.text.edits import Edit, WordEdit, align, apply, classify, to_edits
 from gec.text.ngrams import NGrams
 from gec.text.protection import Overlaps
-from gec.text.segmentation import Sentence, looks_english, segment, windows
+from gec.text.segmentation import (
+    Sentence,
+    looks_english,
+    missing_blanks,
+    segment,
+    windows,
+)
 from gec.text.spelling import Speller
 from gec.text.subwords import Subwords
 from gec.text.words import Word, split_tokenized, tokenize_line
@@ -43,6 +49,8 @@ FEWEST_WORDS = 4
 LOST_WORDS = 8
 """The model has lost its way if it does not end, or if it does not come back to so many of the last
 words. A window of at least twice as many is decoded again in halves then."""
+BLANK_TYPE, BLANK_CONFIDENCE = "R:ORTH", 0.95
+"""Of an edit that puts a missing blank after a full stop or a comma. A rule finds it, no model."""
 
 
 Decode = Callable[[Sequence[tuple[int, ...]], float], list[Hypothesis]]
@@ -529,8 +537,9 @@ class Corrector:
             target, confidences, known = self._merge(sentence.words, spoken, rule, title)
             if place in plan.chosen:
                 warnings += _left(sentence.words, spoken, done)
+            made: list[Edit] = []
             if target != source:
-                edits += to_edits(
+                made = to_edits(
                     plan.text,
                     sentence.words,
                     target,
@@ -538,6 +547,9 @@ class Corrector:
                     spaced=True if tokenized else None,
                     misspelt={one.job.words[p].text for one in done for p in one.job.respelt},
                 )
+            if place in plan.chosen and not tokenized:
+                made = _with_blanks(made, plan, place, rule.setting)
+            edits += made
             results.append(
                 SentenceResult(
                     sentence.start,
@@ -801,6 +813,28 @@ def _boundary(left: _Reading, right: _Reading) -> int:
     middle = (right.start + left.end) // 2
     overlap = range(right.start, left.end + 1)
     return min(overlap, key=lambda p: (p in touched, abs(p - middle)))
+
+
+def _with_blanks(edits: Sequence[Edit], plan: _Plan, place: int, setting: Setting) -> list[Edit]:
+    """Return a sentence's edits and those that put the blanks that are missing after its marks.
+
+    An edit of such a mark, and one that puts or removes something behind it, decides on the blank.
+    """
+    following = plan.sentences[place + 1].start if place + 1 < len(plan.sentences) else None
+    found = [*edits]
+    if setting.types.get(BLANK_TYPE, setting.min_confidence) > BLANK_CONFIDENCE:
+        return found
+    changed = Overlaps((edit.start, edit.end) for edit in edits)
+    blank = {e.start for e in edits if e.start == e.end or not e.replacement.strip(" ")}
+    blank |= {e.start for e in edits if e.replacement.startswith(" ")}
+    for mark in missing_blanks(plan.sentences[place].words, following):
+        if not changed(mark.start, mark.end) and mark.end not in blank:
+            old = plan.text[mark.start : mark.end]
+            said = f"Put a space after “{old}”."
+            found.append(
+                Edit(mark.start, mark.end, old, f"{old} ", BLANK_TYPE, BLANK_CONFIDENCE, said)
+            )
+    return sorted(found, key=lambda edit: (edit.start, edit.end))
 
 
 def _left(words: Sequence[Word], shares: Sequence[_Share], done: Sequence[_Done]) -> list[str]:

@@ -818,17 +818,23 @@ def _boundary(left: _Reading, right: _Reading) -> int:
 def _with_blanks(edits: Sequence[Edit], plan: _Plan, place: int, setting: Setting) -> list[Edit]:
     """Return a sentence's edits and those that put the blanks that are missing after its marks.
 
-    An edit of such a mark, and one that puts or removes something behind it, decides on the blank.
+    What replaces such a mark takes the blank along; what is put or removed behind it decides.
     """
     following = plan.sentences[place + 1].start if place + 1 < len(plan.sentences) else None
     found = [*edits]
     if setting.types.get(BLANK_TYPE, setting.min_confidence) > BLANK_CONFIDENCE:
         return found
+    behind = {e.start for e in edits if e.start == e.end or e.replacement.strip(" ") == ""}
+    behind |= {e.start for e in edits if e.replacement.startswith(" ")}
     changed = Overlaps((edit.start, edit.end) for edit in edits)
-    blank = {e.start for e in edits if e.start == e.end or not e.replacement.strip(" ")}
-    blank |= {e.start for e in edits if e.replacement.startswith(" ")}
+    last = {edit.end: number for number, edit in enumerate(edits) if edit.start < edit.end}
     for mark in missing_blanks(plan.sentences[place].words, following):
-        if not changed(mark.start, mark.end) and mark.end not in blank:
+        if mark.end in behind:
+            continue
+        if mark.end in last:
+            edit = edits[last[mark.end]]
+            found[last[mark.end]] = replace(edit, replacement=edit.replacement.rstrip(" ") + " ")
+        elif not changed(mark.start, mark.end):
             old = plan.text[mark.start : mark.end]
             said = f"Put a space after “{old}”."
             found.append(

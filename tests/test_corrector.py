@@ -31,6 +31,7 @@ from gec.corrector import (
 )
 from gec.decoding.decoder import Hypothesis
 from gec.errors import ConfigError
+from gec.formats import to_diff, to_findings, to_m2
 from gec.models.training.ngram_table import build_ngrams
 from gec.text.edits import WordEdit, apply
 from gec.text.inflection import Inflections
@@ -182,6 +183,55 @@ def test_protected_words_stay() -> None:
     for kept in ("https://go.example/go ", " `go` ", " 3 ", " go.py", " Gogo"):
         assert kept in found.text
     assert "andx" in found.text
+
+
+@pytest.mark.parametrize(
+    ("change", "text", "corrected"),
+    [
+        (None, "She likes it.The dog likes it.", "She likes it. The dog likes it."),
+        (
+            None,
+            "She likes it,but the dog goes!It goes.",
+            "She likes it, but the dog goes! It goes.",
+        ),
+        (swap("go", "goes"), "She go.The dog goes.", "She goes. The dog goes."),
+        (swap(".", "!"), "She goes.The dog goes.", "She goes! The dog goes!"),
+        (swap(".", ""), "She goes home.The dog goes.", "She goes home The dog goes"),
+        (before("The", "Well"), "She goes.The dog goes.", "She goes. Well The dog goes."),
+        (before("the", "all"), "She goes,the dog goes.", "She goes, all the dog goes."),
+        (swap("the", ""), "She goes,the dog goes.", "She goes, dog goes."),
+        (swap("the", "a"), "She goes,the dog goes.", "She goes, a dog goes."),
+        (swap(",", ""), "She goes,the dog goes.", "She goes the dog goes."),
+        (None, "Ich nicht.The Hund und der Wald ist nicht da.", None),  # another language
+    ],
+)
+def test_a_missing_blank_is_put_in(change: Change | None, text: str, corrected: str | None) -> None:
+    found = corrector(change).correct(text)
+    assert found.text == (corrected or text)
+    assert [found.text for found in corrector(change).correct_tokenized(["it.The it,the"])] == [
+        "it.The it,the"
+    ]
+
+
+def test_the_edit_that_puts_a_blank() -> None:
+    text = "She likes it.The dog likes it."
+    [edit] = corrector().correct(text).edits
+    assert (edit.start, edit.end, edit.original, edit.replacement) == (12, 13, ".", ". ")
+    assert (edit.type, edit.message) == ("R:ORTH", "Put a space after “.”.")
+    for strict in (Setting(min_confidence=0.99), Setting(types={"R:ORTH": 0.99})):
+        assert corrector(settings={"balanced": strict}).correct(text).edits == ()
+    assert corrector(dictionary=["it.The"]).correct(text).edits == ()
+
+
+def test_a_missing_blank_in_every_output() -> None:
+    """The words are the same before and after, which M2 shows."""
+    found = corrector(swap("go", "goes")).correct("She go.The dog likes it.")
+    assert to_m2(found) == (
+        "S She go .\nA 1 2|||R:VERB:SVA|||goes|||REQUIRED|||-NONE-|||0\n\n"
+        "S The dog likes it .\nA -1 -1|||noop|||-NONE-|||REQUIRED|||-NONE-|||0\n\n"
+    )
+    assert '"." → ". " [R:ORTH]' in to_findings("x", found)
+    assert "-She go.The dog likes it." in to_diff("x", found)
 
 
 def test_the_dictionary_protects_tokenized_text() -> None:

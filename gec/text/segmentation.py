@@ -204,8 +204,9 @@ _AFTER_PREPOSITION = _set(
     conclusion contrast fact general order example instance summary other
     """
 )
-# The rest of what begins a clause; after a comma without a blank behind it, too.
-_CLAUSE = _OPENINGS | _set("a an her its who which i")
+# What joins clauses, and with it what begins one, after a comma without a blank behind it, too.
+_JOINING = _set("and but so because although however therefore if when while since who which")
+_CLAUSE = _OPENINGS | _JOINING | _set("a an her its i")
 _WORD = re.compile(r"[^\W\d_]+(?:[-'’][^\W\d_]+)*")
 
 
@@ -321,8 +322,11 @@ def missing_blanks(words: Sequence[Word], following: int | None) -> Iterator[Wor
             and not (before.protected or comma.protected or after.protected)
             and len(before.text) > 1
             and _WORD.fullmatch(before.text)
-            and before.text.lower() not in _CLAUSE
             and after.text.lower() in _CLAUSE
+            and (  # the words "he,she" and "and,but"
+                before.text.lower() not in _CLAUSE
+                or (after.text in _JOINING and before.text.lower() not in _JOINING)
+            )
             and (after.text.islower() or after.text == "I")
             and behind is not None
             and (after.end < behind.start or behind.text.startswith("'"))

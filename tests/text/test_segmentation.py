@@ -115,6 +115,7 @@ def blanks(text: str) -> str:
         "Yes,_it's good,_which is nice.",
         "He has one, the other has 1,2,3 or 1,000 of them.",
         "A key,value pair and name,age,city and (x,y) and a,b,c.",
+        "I saw it,_and this,_which is good.",
         "The words and,but,so and he,she,it and him,her.",
         "He said it, and,",
         "Fine,the",

@@ -25,7 +25,14 @@ from gec.decoding.trace import Trace
 from gec.errors import ConfigError
 from gec.text.edits import Edit, WordEdit, align, apply, classify, to_edits
 from gec.text.ngrams import NGrams
-from gec.text.segmentation import Sentence, looks_english, segment, windows
+from gec.text.protection import Overlaps
+from gec.text.segmentation import (
+    Sentence,
+    looks_english,
+    missing_blanks,
+    segment,
+    windows,
+)
 from gec.text.spelling import Speller
 from gec.text.subwords import WordCodec
 from gec.text.words import Word, split_tokenized, tokenize_line
@@ -36,11 +43,20 @@ BALANCED = "balanced"
 WINDOW_WORDS, WINDOW_OVERLAP = 64, 16
 """Longer sentences are corrected in windows of so many words that overlap by so many."""
 WINDOW_TOKENS = 200
-"""Windows with more subwords than this (long unbroken strings) are left as they are."""
+"""Windows with more subwords than this (names, long unbroken strings) are halved until they fit."""
+FEWEST_WORDS = 4
+"""No half has fewer words: what does not fit even so is left as it is."""
+LOST_WORDS = 8
+"""The model has lost its way if it does not end, or if it does not come back to so many of the last
+words. A window of at least twice as many is decoded again in halves then."""
+BLANK_TYPE, BLANK_CONFIDENCE = "R:ORTH", 0.95
+"""Of an edit that puts a missing blank after a full stop or a comma. A rule finds it, no model."""
 
 
 Decode = Callable[[Sequence[tuple[int, ...]], float], list[Hypothesis]]
 """Decodes sources (token ids) with a tolerance (nats); the results are in their order."""
+Interrupt = Callable[[], None]
+"""Is called about once a sentence of each phase; what it raises ends the call."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -141,6 +157,7 @@ class _Job:
     words: tuple[Word, ...]  # those
     respelt: dict[int, tuple[str, float]]  # index into words: what the model sees, confidence
     ids: tuple[int, ...]
+    whole: bool  # the window ends where the sentence ends
 
     def place(self, edit: WordEdit) -> WordEdit:
         """Return an edit of the words that the model sees as one of the sentence's words."""
@@ -152,12 +169,15 @@ class _Job:
 
 @dataclass(frozen=True, slots=True)
 class _Plan:
-    """A segmented text and what of it shall be decoded: its sentences ``first`` to ``last``."""
+    """A segmented text and what of it shall be decoded: its sentences ``first`` to ``last``.
+
+    ``chosen`` are the sentences to correct; there may be no window of one that is too long.
+    """
 
     text: str
     sentences: Sequence[Sentence]
     jobs: Sequence[_Job]
-    too_long: Collection[int]
+    chosen: Collection[int]
     first: int
     last: int
 
@@ -179,16 +199,47 @@ class _Reading:
 
     ``probabilities`` has the least of its tokens' for each word, ``entries`` its first token's;
     both have EOS's. ``edits`` count the sentence's words, not the window's; ``respelt`` are the
-    places of the words that the speller replaced, with its confidences.
+    places of the words that the speller replaced, with its confidences. ``whole``: the sentence
+    ends with it.
     """
 
     start: int
     end: int
+    whole: bool
     words: list[str]
     probabilities: list[float]
     entries: list[float]
     edits: list[WordEdit]
     respelt: dict[int, float]
+
+    def missing(self) -> int:
+        """Return how many words at the end the output does not follow.
+
+        They are those behind the last three that are the same in both, if most of them changed.
+        """
+        at, changed = self.end, 0
+        for edit in reversed(self.edits):
+            if at - edit.source_end >= 3:
+                break
+            at, changed = edit.source_start, changed + edit.source_end - edit.source_start
+        return self.end - at if 2 * changed > self.end - at else 0
+
+
+@dataclass(frozen=True, slots=True)
+class _Done:
+    """A window after the decoder."""
+
+    job: _Job
+    hypothesis: Hypothesis
+    reading: _Reading
+    seconds: float
+
+    @property
+    def lost(self) -> bool:
+        """Whether the model did not come to the window's end, where its halves may do better."""
+        if len(self.job.words) < 2 * LOST_WORDS:
+            return False
+        return self.hypothesis.truncated or self.reading.missing() >= LOST_WORDS
 
 
 class Corrector:
@@ -224,6 +275,7 @@ class Corrector:
         self._ngrams = ngrams
         self._calibration = calibration or Calibration()
         self._decode: Decode = self.decode
+        self._interrupt: Interrupt = _go_on
         self._options = options or Options()
         if self._options.tolerance and strategy != "iad":
             raise ConfigError("tolerance needs the iad strategy: greedy and beam copy no source")
@@ -237,10 +289,16 @@ class Corrector:
         """Return bundle, parameters, device, precision, threads, strategy and its setting."""
         return self._about | {"threads": torch.get_num_threads()}
 
-    def with_decoder(self, decode: Decode) -> Corrector:
-        """Return the same corrector with another decode function: a queue, a cache."""
+    def with_decoder(self, decode: Decode, *, interrupt: Interrupt | None = None) -> Corrector:
+        """Return the same corrector with another decode function: a queue, a cache.
+
+        ``interrupt`` is called before and between decodings: about once a sentence while a text is
+        segmented, spelt, encoded and assembled. It raises where the work shall end: a deadline has
+        passed, the caller has gone. None keeps the corrector's own, which never does.
+        """
         other = copy.copy(self)
         other._decode = decode
+        other._interrupt = interrupt or self._interrupt
         return other
 
     def decode(
@@ -346,24 +404,59 @@ class Corrector:
     def _plan(self, text: str, rule: _Rule, *, tokenized: bool) -> _Plan:
         """Segment a text, spell its words, and cut what shall be decoded into windows."""
         sentences = self._sentences(text, rule, tokenized)
-        longest = min(WINDOW_TOKENS, self.model.max_positions - 1)
+        chosen = _correctable(sentences)
         jobs: list[_Job] = []
-        too_long: set[int] = set()
-        for place in sorted(_correctable(sentences)):
-            sentence = sentences[place]
-            respelt = _respell(rule.speller, sentence)
-            for start, end in windows(sentence.words, size=WINDOW_WORDS, overlap=WINDOW_OVERLAP):
-                seen = tuple(
-                    p for p in range(start, end) if not _is_picture(sentence.words[p].text)
-                )
-                words = tuple(sentence.words[p] for p in seen)
+        for place in sorted(chosen):
+            sentence = sentences[place].words
+            respelt = self._respell(rule.speller, sentences[place])
+            for start, end in windows(sentence, size=WINDOW_WORDS, overlap=WINDOW_OVERLAP):
+                self._interrupt()
+                seen = tuple(p for p in range(start, end) if not _is_picture(sentence[p].text))
+                words = tuple(sentence[p] for p in seen)
                 inside = {i: respelt[p] for i, p in enumerate(seen) if p in respelt}
                 ids = tuple(self.subwords.encode(_seen(words, inside)))
-                if len(ids) <= longest:
-                    jobs.append(_Job(place, start, end, seen, words, inside, ids))
-                else:
-                    too_long.add(place)
-        return _Plan(text, sentences, jobs, too_long, 0, len(sentences))
+                whole = end == len(sentence)
+                jobs += self._fitting(_Job(place, start, end, seen, words, inside, ids, whole))
+        return _Plan(text, sentences, jobs, chosen, 0, len(sentences))
+
+    def _fitting(self, job: _Job) -> list[_Job]:
+        """Return a window, or as many parts of it as have not too many subwords each."""
+        if len(job.ids) <= min(WINDOW_TOKENS, self.model.max_positions - 1):
+            return [job]
+        if len(job.words) < 2 * FEWEST_WORDS:
+            return []
+        return [part for half in self._halves(job) for part in self._fitting(half)]
+
+    def _halves(self, job: _Job) -> list[_Job]:
+        """Return two windows for one; they overlap as windows do."""
+        self._interrupt()
+        count = len(job.words)
+        overlap = min(WINDOW_OVERLAP, count // 4)
+        halves = []
+        for first, last in windows(job.words, size=(count + overlap + 1) // 2, overlap=overlap):
+            words = job.words[first:last]
+            respelt = {p - first: r for p, r in job.respelt.items() if first <= p < last}
+            halves.append(
+                _Job(
+                    job.sentence,
+                    job.places[first] if first else job.start,
+                    job.end if last == count else job.places[last],
+                    job.places[first:last],
+                    words,
+                    respelt,
+                    tuple(self.subwords.encode(_seen(words, respelt))),
+                    job.whole and last == count,
+                )
+            )
+        return halves
+
+    def _respell(self, speller: Speller | None, sentence: Sentence) -> dict[int, tuple[str, float]]:
+        """Return what the dictionary would write, by place; protected words stay."""
+        if speller is None:
+            return {}
+        protected = {place for place, word in enumerate(sentence.words) if word.protected}
+        words = [word.text for word in sentence.words]
+        return speller.correct(words, protected, interrupt=self._interrupt)
 
     def _finish(
         self, plans: Sequence[_Plan], rule: _Rule, batch_size: int, *, tokenized: bool
@@ -372,20 +465,39 @@ class Corrector:
         if batch_size < 1:
             raise ConfigError(f"batch_size must be at least 1, not {batch_size}")
         jobs = [job for plan in plans for job in plan.jobs]
-        order = sorted(range(len(jobs)), key=lambda i: len(jobs[i].ids))
-        decoded: dict[int, tuple[Hypothesis, float]] = {}
-        for at in range(0, len(order), batch_size):
-            chosen = order[at : at + batch_size]
-            began = time.perf_counter()
-            found = self._decode([jobs[i].ids for i in chosen], rule.setting.tolerance)
-            seconds = (time.perf_counter() - began) / len(chosen)
-            for i, hypothesis in zip(chosen, found, strict=True):
-                decoded[i] = hypothesis, seconds
-        results = (decoded[i] for i in range(len(jobs)))
+        done = iter(self._done(jobs, rule, batch_size))
         return [
-            self._assemble(plan, list(islice(results, len(plan.jobs))), rule, tokenized)
+            self._assemble(
+                plan,
+                [one for parts in islice(done, len(plan.jobs)) for one in parts],
+                rule,
+                tokenized,
+            )
             for plan in plans
         ]
+
+    def _done(self, jobs: Sequence[_Job], rule: _Rule, batch_size: int) -> list[list[_Done]]:
+        """Decode windows; return each, or the halves of one in which the model lost its way."""
+        order = sorted(range(len(jobs)), key=lambda i: len(jobs[i].ids))
+        found: dict[int, list[_Done]] = {}
+        halves: dict[int, list[_Job]] = {}
+        for at in range(0, len(order), batch_size):
+            chosen = order[at : at + batch_size]
+            self._interrupt()
+            began = time.perf_counter()
+            decoded = self._decode([jobs[i].ids for i in chosen], rule.setting.tolerance)
+            seconds = (time.perf_counter() - began) / len(chosen)
+            for i, hypothesis in zip(chosen, decoded, strict=True):
+                one = _Done(jobs[i], hypothesis, self._read(jobs[i], hypothesis), seconds)
+                found[i] = [one]
+                if one.lost:
+                    halves[i] = self._halves(jobs[i])
+        if halves:
+            parts = [half for i in halves for half in halves[i]]
+            again = iter(self._done(parts, rule, batch_size))
+            for i in halves:
+                found[i] = [one for half in islice(again, len(halves[i])) for one in half]
+        return [found[i] for i in range(len(jobs))]
 
     def _sentences(self, text: str, rule: _Rule, tokenized: bool) -> list[Sentence]:
         if any(not 0 <= start <= end <= len(text) for start, end in rule.protected):
@@ -396,52 +508,56 @@ class Corrector:
             words = split_tokenized(text)
             sentences = [Sentence(words[0].start, words[-1].end, tuple(words))] if words else []
         else:
-            sentences = segment(text, dictionary=rule.dictionary, spans=rule.protected)
+            sentences = segment(
+                text,
+                dictionary=rule.dictionary,
+                spans=rule.protected,
+                interrupt=self._interrupt,
+            )
+        named = Overlaps(rule.protected)
         return [
-            replace(s, words=tuple(_protect(word, rule) for word in s.words)) for s in sentences
+            replace(s, words=tuple(_protect(word, rule.dictionary, named) for word in s.words))
+            for s in sentences
         ]
 
     def _assemble(
-        self,
-        plan: _Plan,
-        decoded: Sequence[tuple[Hypothesis, float]],
-        rule: _Rule,
-        tokenized: bool,
+        self, plan: _Plan, decoded: Sequence[_Done], rule: _Rule, tokenized: bool
     ) -> Correction:
-        parts: dict[int, list[tuple[_Job, Hypothesis]]] = defaultdict(list)
-        seconds: dict[int, float] = defaultdict(float)
-        for job, (hypothesis, took) in zip(plan.jobs, decoded, strict=True):
-            parts[job.sentence].append((job, hypothesis))
-            seconds[job.sentence] += took
+        parts: dict[int, list[_Done]] = defaultdict(list)
+        for one in decoded:
+            parts[one.job.sentence].append(one)
         edits: list[Edit] = []
         results, warnings = [], []
         for place in range(plan.first, plan.last):
-            sentence, windows_ = plan.sentences[place], parts[place]
+            self._interrupt()
+            sentence, done = plan.sentences[place], parts[place]
             title = place > 0 and _is_marker(plan.text, plan.sentences[place - 1], sentence)
             source = [word.text for word in sentence.words]
-            target, confidences, known = self._merge(sentence.words, windows_, rule, title)
-            where = f"characters {sentence.start}-{sentence.end}"
-            if any(hypothesis.truncated for _, hypothesis in windows_):
-                warnings.append(f"{where}: no end within the length limit, left as it was")
-            if place in plan.too_long:
-                warnings.append(f"{where}: words too long for the model, left as they were")
+            spoken = _shares([one.reading for one in done])
+            target, confidences, known = self._merge(sentence.words, spoken, rule, title)
+            if place in plan.chosen:
+                warnings += _left(sentence.words, spoken, done)
+            made: list[Edit] = []
             if target != source:
-                edits += to_edits(
+                made = to_edits(
                     plan.text,
                     sentence.words,
                     target,
                     confidences=confidences,
                     spaced=True if tokenized else None,
-                    misspelt={job.words[p].text for job, _ in windows_ for p in job.respelt},
+                    misspelt={one.job.words[p].text for one in done for p in one.job.respelt},
                 )
+            if place in plan.chosen and not tokenized:
+                made = _with_blanks(made, plan, place, rule.setting)
+            edits += made
             results.append(
                 SentenceResult(
                     sentence.start,
                     sentence.end,
                     tuple(source),
                     tuple(target),
-                    self._trace([hypothesis for _, hypothesis in windows_]),
-                    seconds[place],
+                    self._trace([one.hypothesis for one in done]),
+                    sum(one.seconds for one in done),
                     tuple(known),
                 )
             )
@@ -453,15 +569,11 @@ class Corrector:
         )
 
     def _merge(
-        self,
-        sentence: Sequence[Word],
-        parts: Sequence[tuple[_Job, Hypothesis]],
-        rule: _Rule,
-        title: bool,
+        self, sentence: Sequence[Word], spoken: Sequence[_Share], rule: _Rule, title: bool
     ) -> tuple[list[str], list[float], list[Evidence]]:
         """Return the sentence's target words, a confidence for each and for its end, and evidence.
 
-        Where windows overlap an edit is the one's in whose part it begins (see :func:`_boundary`).
+        In an overlap, the reading in whose share the edit begins decides (see :func:`_shares`).
         Edits of protected words and those below ``min_confidence`` are left out; a ``title`` and
         what is as short as one get no final period. There is evidence for every edit but those
         that may not be made at all.
@@ -479,9 +591,7 @@ class Corrector:
                 target.extend(words)
                 carried = 1.0
 
-        readings = [self._read(job, found) for job, found in parts if not found.truncated]
-        bounds = [0, *(_boundary(*pair) for pair in pairwise(readings)), len(source) + 1]
-        for reading, (begin, end) in zip(readings, pairwise(bounds), strict=False):
+        for reading, begin, end in spoken:
             respelt = {source[place] for place in reading.respelt}
             for edit in reading.edits:
                 start, stop = edit.source_start, edit.source_end
@@ -508,22 +618,23 @@ class Corrector:
         return target, [*confidences, carried], known
 
     def _read(self, job: _Job, hypothesis: Hypothesis) -> _Reading:
-        if not job.respelt and tuple(hypothesis.tokens) == job.ids:  # as most sentences are
-            return _Reading(job.start, job.end, [], [], [], [], {})
+        """Take the output for a window to pieces; of one without end, what follows the source."""
+        lost = hypothesis.truncated
+        if not lost and not job.respelt and tuple(hypothesis.tokens) == job.ids:  # as most are
+            return _Reading(job.start, job.end, job.whole, [], [], [], [], {})
         spans = self.subwords.decode_spans(hypothesis.tokens)
-        words = [word for word, _, _ in spans]
+        seen, words = [_model_word(word) for word in job.words], [word for word, _, _ in spans]
+        first, last = _followed(seen, words) if lost else (len(seen), len(words))
         logprobs = hypothesis.logprobs
         end = math.exp(logprobs[-1])
-        edits = [
-            job.place(edit) for edit in align([_model_word(word) for word in job.words], words)
-        ]
         return _Reading(
             job.start,
-            job.end,
-            words,
-            [*(math.exp(min(logprobs[a:b])) for _, a, b in spans), end],
-            [*(math.exp(logprobs[a]) for _, a, _ in spans), end],
-            edits,
+            job.places[first] if first < len(seen) else job.end,
+            job.whole and not lost,
+            words[:last],
+            [*(math.exp(min(logprobs[a:b])) for _, a, b in spans), end][: last + 1],
+            [*(math.exp(logprobs[a]) for _, a, _ in spans), end][: last + 1],
+            [job.place(edit) for edit in align(seen[:first], words[:last])],
             {job.places[i]: confidence for i, (_, confidence) in job.respelt.items()},
         )
 
@@ -582,12 +693,14 @@ def _is_marker(text: str, before: Sentence, sentence: Sentence) -> bool:
     )
 
 
-def _protect(word: Word, rule: _Rule) -> Word:
+def _protect(word: Word, dictionary: Collection[str], named: Overlaps) -> Word:
     """Protect numbers, pictures, and in tokenized text what the options name."""
-    named = word.text in rule.dictionary or any(
-        start < word.end and word.start < end for start, end in rule.protected
-    )
-    if named or _has_digit(word.text) or _is_picture(word.text):
+    if (
+        word.text in dictionary
+        or named(word.start, word.end)
+        or _has_digit(word.text)
+        or _is_picture(word.text)
+    ):
         return replace(word, protected=True)
     return word
 
@@ -606,12 +719,8 @@ def _is_picture(word: str) -> bool:
     )
 
 
-def _respell(speller: Speller | None, sentence: Sentence) -> dict[int, tuple[str, float]]:
-    """Return what the dictionary would write, by place; protected words stay."""
-    if speller is None:
-        return {}
-    protected = {place for place, word in enumerate(sentence.words) if word.protected}
-    return speller.correct([word.text for word in sentence.words], protected)
+def _go_on() -> None:
+    """Interrupt nothing."""
 
 
 def _seen(words: Sequence[Word], respelt: Mapping[int, tuple[str, float]]) -> list[str]:
@@ -643,6 +752,52 @@ def _invents(
     )
 
 
+def _followed(source: Sequence[str], output: Sequence[str]) -> tuple[int, int]:
+    """Return how many words of an output without end follow the source, and how many of that.
+
+    It is where the words that agree most outnumber those that do not, so the last ones agree.
+
+    >>> _followed("he go home with it".split(), "he goes home with of of of of".split())
+    (4, 4)
+    """
+    best = (0, 0, 0)  # agreeing less others, and the least output that has as many
+    row = [-j for j in range(len(output) + 1)]
+    for i, word in enumerate(source, 1):
+        above, row = row, [-i]
+        for j, other in enumerate(output, 1):
+            row.append(max(above[j - 1] + (1 if word == other else -1), above[j] - 1, row[-1] - 1))
+        j = max(range(len(row)), key=lambda place: (row[place], -place))
+        best = max(best, (row[j], i, j), key=lambda found: (found[0], -found[2]))
+    return best[1:]
+
+
+_Share = tuple[_Reading, int, int]
+"""What the model says of a sentence, and the places between which its edits may begin."""
+
+
+def _shares(readings: Iterable[_Reading]) -> list[_Share]:
+    """Divide a sentence among the readings of it: where two overlap, see :func:`_boundary`.
+
+    A window that was cut out of a sentence says nothing of the places where it was cut, and one
+    inside another nothing at all.
+    """
+    ordered: list[_Reading] = []
+    for reading in sorted(readings, key=lambda reading: (reading.start, -reading.end)):
+        if reading.start < reading.end and not (ordered and reading.end <= ordered[-1].end):
+            ordered.append(reading)
+    begins = [reading.start + (reading.start > 0) for reading in ordered]
+    ends = [reading.end + reading.whole for reading in ordered]
+    for place, (left, right) in enumerate(pairwise(ordered)):
+        if right.start <= left.end:
+            ends[place] = begins[place + 1] = _boundary(left, right)
+    shares = []
+    at = 0
+    for reading, begin, end in zip(ordered, begins, ends, strict=True):
+        begin, at = max(begin, at), max(begin, at, end)
+        shares.append((reading, begin, at))
+    return shares
+
+
 def _boundary(left: _Reading, right: _Reading) -> int:
     """Return the word of two windows' overlap from which on the right one speaks.
 
@@ -657,7 +812,56 @@ def _boundary(left: _Reading, right: _Reading) -> int:
     }
     middle = (right.start + left.end) // 2
     overlap = range(right.start, left.end + 1)
-    return min(overlap, key=lambda p: (p in touched, abs(p - middle)), default=right.start)
+    return min(overlap, key=lambda p: (p in touched, abs(p - middle)))
+
+
+def _with_blanks(edits: Sequence[Edit], plan: _Plan, place: int, setting: Setting) -> list[Edit]:
+    """Return a sentence's edits and those that put the blanks that are missing after its marks.
+
+    What replaces such a mark takes the blank along; what is put or removed behind it decides.
+    """
+    following = plan.sentences[place + 1].start if place + 1 < len(plan.sentences) else None
+    found = [*edits]
+    if setting.types.get(BLANK_TYPE, setting.min_confidence) > BLANK_CONFIDENCE:
+        return found
+    behind = {e.start for e in edits if e.start == e.end or e.replacement.strip(" ") == ""}
+    behind |= {e.start for e in edits if e.replacement.startswith(" ")}
+    changed = Overlaps((edit.start, edit.end) for edit in edits)
+    last = {edit.end: number for number, edit in enumerate(edits) if edit.start < edit.end}
+    for mark in missing_blanks(plan.sentences[place].words, following):
+        if mark.end in behind:
+            continue
+        if mark.end in last:
+            edit = edits[last[mark.end]]
+            found[last[mark.end]] = replace(edit, replacement=edit.replacement.rstrip(" ") + " ")
+        elif not changed(mark.start, mark.end):
+            old = plan.text[mark.start : mark.end]
+            said = f"Put a space after “{old}”."
+            found.append(
+                Edit(mark.start, mark.end, old, f"{old} ", BLANK_TYPE, BLANK_CONFIDENCE, said)
+            )
+    return sorted(found, key=lambda edit: (edit.start, edit.end))
+
+
+def _left(words: Sequence[Word], shares: Sequence[_Share], done: Sequence[_Done]) -> list[str]:
+    """Return a warning for every part of a sentence of which the model says nothing."""
+    warnings = []
+    at = 0
+    for begin, end in [*((begin, end) for _, begin, end in shares), (len(words) + 1,) * 2]:
+        if at < begin:
+            first, last = words[min(at, len(words) - 1)], words[min(begin, len(words)) - 1]
+            lost = any(
+                one.hypothesis.truncated and one.job.start < begin and at <= one.job.end
+                for one in done
+            )
+            said = (
+                "no end within the length limit, left as it was"
+                if lost
+                else "words too long for the model, left as they were"
+            )
+            warnings.append(f"characters {first.start}-{last.end}: {said}")
+        at = max(at, end)
+    return warnings
 
 
 def _model_word(word: Word) -> str:

@@ -2,18 +2,23 @@
 
 from __future__ import annotations
 
+import contextlib
+import doctest
 import math
 import random
+import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import fields
 from functools import lru_cache
 from typing import Any
 
 import pytest
+from counting import growth
 from fake_models import Rule, RuleModel, copies, rewrites, sometimes
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
+from gec import corrector as module
 from gec.corrector import (
     WINDOW_OVERLAP,
     WINDOW_TOKENS,
@@ -21,11 +26,14 @@ from gec.corrector import (
     Corrector,
     Options,
     Setting,
+    _Reading,
+    _shares,
 )
 from gec.decoding.decoder import Hypothesis
 from gec.errors import ConfigError
+from gec.formats import to_diff, to_findings, to_m2
 from gec.models.training.ngram_table import build_ngrams
-from gec.text.edits import apply
+from gec.text.edits import WordEdit, apply
 from gec.text.inflection import Inflections
 from gec.text.spelling import Speller
 from gec.text.subwords import Subwords
@@ -177,6 +185,55 @@ def test_protected_words_stay() -> None:
     assert "andx" in found.text
 
 
+@pytest.mark.parametrize(
+    ("change", "text", "corrected"),
+    [
+        (None, "She likes it.The dog likes it.", "She likes it. The dog likes it."),
+        (
+            None,
+            "She likes it,but the dog goes!It goes.",
+            "She likes it, but the dog goes! It goes.",
+        ),
+        (swap("go", "goes"), "She go.The dog goes.", "She goes. The dog goes."),
+        (swap(".", "!"), "She goes.The dog goes.", "She goes! The dog goes!"),
+        (swap(".", ""), "She goes home.The dog goes.", "She goes home The dog goes"),
+        (before("The", "Well"), "She goes.The dog goes.", "She goes. Well The dog goes."),
+        (before("the", "all"), "She goes,the dog goes.", "She goes, all the dog goes."),
+        (swap("the", ""), "She goes,the dog goes.", "She goes, dog goes."),
+        (swap("the", "a"), "She goes,the dog goes.", "She goes, a dog goes."),
+        (swap(",", ""), "She goes,the dog goes.", "She goes the dog goes."),
+        (None, "Ich nicht.The Hund und der Wald ist nicht da.", None),  # another language
+    ],
+)
+def test_a_missing_blank_is_put_in(change: Change | None, text: str, corrected: str | None) -> None:
+    found = corrector(change).correct(text)
+    assert found.text == (corrected or text)
+    assert [found.text for found in corrector(change).correct_tokenized(["it.The it,the"])] == [
+        "it.The it,the"
+    ]
+
+
+def test_the_edit_that_puts_a_blank() -> None:
+    text = "She likes it.The dog likes it."
+    [edit] = corrector().correct(text).edits
+    assert (edit.start, edit.end, edit.original, edit.replacement) == (12, 13, ".", ". ")
+    assert (edit.type, edit.message) == ("R:ORTH", "Put a space after “.”.")
+    for strict in (Setting(min_confidence=0.99), Setting(types={"R:ORTH": 0.99})):
+        assert corrector(settings={"balanced": strict}).correct(text).edits == ()
+    assert corrector(dictionary=["it.The"]).correct(text).edits == ()
+
+
+def test_a_missing_blank_in_every_output() -> None:
+    """The words are the same before and after, which M2 shows."""
+    found = corrector(swap("go", "goes")).correct("She go.The dog likes it.")
+    assert to_m2(found) == (
+        "S She go .\nA 1 2|||R:VERB:SVA|||goes|||REQUIRED|||-NONE-|||0\n\n"
+        "S The dog likes it .\nA -1 -1|||noop|||-NONE-|||REQUIRED|||-NONE-|||0\n\n"
+    )
+    assert '"." → ". " [R:ORTH]' in to_findings("x", found)
+    assert "-She go.The dog likes it." in to_diff("x", found)
+
+
 def test_the_dictionary_protects_tokenized_text() -> None:
     change = swap("dog", "cat")
     [free] = corrector(change).correct_tokenized(["A dog ."])
@@ -266,6 +323,96 @@ def test_a_word_too_long_for_the_model_is_left_and_reported(max_positions: int) 
     assert found.text == f"She goes home. He go {long} home. They goes home."
     assert len(found.warnings) == 1
     assert found.warnings[0].startswith(f"characters 13-{text.index(' They')}: ")
+
+
+def test_what_came_before_the_model_ran_away_is_kept() -> None:
+    def change(words: list[str]) -> list[str]:
+        return [*swap("go", "goes")(words[:6]), *["old"] * 999] if "go" in words else words
+
+    text = "It is. She go to the old school and they go home."
+    found = corrector(change).correct(text)
+    assert found.text == "It is. She goes to the old school and they go home."
+    at = text.index(" and") + 1
+    assert found.warnings == (
+        f"characters {at}-{len(text)}: no end within the length limit, left as it was",
+    )
+
+
+def lost_beyond(count: int, rest: Callable[[list[str]], list[str]]) -> Change:
+    """Correct short texts; of longer ones make something else."""
+    return lambda words: swap("go", "goes")(words) if len(words) <= count else rest(words)
+
+
+@pytest.mark.parametrize(
+    "rest",
+    [
+        lambda words: [*words[:5], *["old"] * 999],  # no end
+        lambda words: words[:5],  # an early end
+        lambda words: [*words[:5], *["tree"] * (len(words) - 5)],  # something else
+    ],
+)
+@pytest.mark.parametrize("length", [30, 60, 150])
+def test_a_long_text_in_which_the_model_loses_its_way_is_decoded_in_halves(
+    rest: Callable[[list[str]], list[str]], length: int
+) -> None:
+    words = ["go" if n % 7 == 3 else NOUNS[n % 10] for n in range(length)]
+    [found] = corrector(lost_beyond(20, rest)).correct_tokenized([" ".join(words)])
+    assert found.text.split() == swap("go", "goes")(words)
+    assert found.warnings == ()
+
+
+def test_a_window_of_too_many_subwords_is_decoded_in_parts() -> None:
+    """Twenty words with fifteen subwords each, too many for one window of 200."""
+    names = [f"{'qxz' * 5}{letter}" for letter in "abcdefghijklmnopqrst"]
+    words = [word for name in names for word in (name, "go")]
+    [found] = corrector(swap("go", "goes")).correct_tokenized([" ".join(words)])
+    assert len(subwords().encode(words)) > WINDOW_TOKENS
+    assert found.text.split() == swap("go", "goes")(words)
+    assert found.warnings == ()
+
+
+def test_beside_a_word_too_long_for_the_model_there_is_no_sentence_end() -> None:
+    """The parts of a sentence without the word are not taken for sentences."""
+    long = "q" * (WINDOW_TOKENS + 1)
+    words = [*NOUNS, "go", "she", long, *NOUNS, "go", "she"]
+    text = " ".join(words)
+
+    def change(words: list[str]) -> list[str]:
+        return ["The", *swap("go", "goes")(words), "."]
+
+    [found] = corrector(change).correct_tokenized([text])
+    assert found.text == f"The {text} .".replace(" go ", " goes ")
+    [warning] = found.warnings
+    [place] = re.findall(r"^characters (\d+)-(\d+): words too long for the model", warning)
+    assert long in text[int(place[0]) : int(place[1])]
+    assert int(place[1]) - int(place[0]) < len(long) + 60
+
+
+READINGS = st.lists(st.tuples(st.integers(0, 50), st.integers(0, 30), st.booleans()), max_size=9)
+
+
+@given(READINGS, st.lists(st.tuples(st.integers(0, 80), st.integers(0, 2)), max_size=20))
+def test_every_place_of_a_sentence_is_the_share_of_one_reading(
+    spans: list[tuple[int, int, bool]], touched: list[tuple[int, int]]
+) -> None:
+    edits = [WordEdit(start, start + length, 0, 0) for start, length in touched]
+    readings = []
+    for start, length, whole in spans:
+        inside = [e for e in edits if start <= e.source_start and e.source_end <= start + length]
+        readings.append(
+            _Reading(start, start + length, whole, [], [], [], inside, {}),
+        )
+    at = 0
+    for reading, begin, end in _shares(readings):
+        assert at <= begin <= end
+        if begin < end:
+            assert reading.start <= begin
+            assert end <= reading.end + 1
+        at = end
+
+
+def test_examples() -> None:
+    assert doctest.testmod(module).failed == 0
 
 
 # --------------------------------------------------------------------------- windows
@@ -483,6 +630,17 @@ def test_words_around_a_picture() -> None:
     assert joined.correct("She goes to day 😀 .").text == "She goes today 😀 ."
 
 
+@pytest.mark.parametrize("tokenized", [False, True])
+def test_protecting_many_spans_is_linear(tokenized: bool) -> None:
+    made = corrector()
+
+    def plan(size: int) -> object:
+        spans = Options(protected=tuple((6 * n + 2, 6 * n + 5) for n in range(size)))
+        return made._plan("a cat " * size, made._rule(spans), tokenized=tokenized)
+
+    assert growth(plan, 300) < 2.3
+
+
 def test_protected_spans_of_tokenized_text() -> None:
     made = corrector(swap("cat", "dog"))
     [found] = made.correct_tokenized(["A cat sees a cat ."], Options(protected=((2, 5),)))
@@ -565,6 +723,60 @@ def test_another_decode_function() -> None:
     assert {tolerance for _, tolerance in asked} == {0.25}
     made.correct("A cat .")
     assert len(asked) == 1  # the first corrector decodes as before
+
+
+class Late(Exception):
+    """A caller's deadline."""
+
+
+def interrupted(text: str, last: int) -> tuple[int, list[int]]:
+    """Correct until the ``last`` call of the interrupt; return its calls, and when was decoded."""
+    made = corrector(swap("cat", "dog"), speller=speller())
+    calls, decoded = 0, []
+
+    def interrupt() -> None:
+        nonlocal calls
+        calls += 1
+        if calls == last:
+            raise Late
+
+    def decode(sources: Sequence[tuple[int, ...]], tolerance: float) -> list[Hypothesis]:
+        decoded.append(calls)
+        return made.decode(sources, tolerance)
+
+    with contextlib.suppress(Late):
+        made.with_decoder(decode, interrupt=interrupt).correct(text, batch_size=100)
+    return calls, decoded
+
+
+def test_a_caller_may_interrupt_every_phase() -> None:
+    """Before decoding: while segmenting, spelling and encoding; and after it."""
+    calls, decoded = interrupted("She likes teh cat . " * 10, last=0)
+    [before] = decoded
+    assert before >= 30  # ten each for segmenting, spelling, encoding
+    assert calls - before >= 10
+    for last in range(1, calls + 1):
+        assert interrupted("She likes teh cat . " * 10, last) == (
+            last, [before] if last > before else []
+        )  # fmt: skip
+
+
+def test_one_long_sentence_is_interrupted_too() -> None:
+    """It has windows to encode, and misspelt words to look up."""
+    text = "she likes teh cat " * 200
+    assert interrupted(text, 0)[1][0] > 200
+    assert interrupted(text, 150) == (150, [])
+
+
+def test_the_interrupt_stays_with_another_decoder() -> None:
+    def late() -> None:
+        raise Late
+
+    made = corrector()
+    other = made.with_decoder(made.decode, interrupt=late).with_decoder(made.decode)
+    with pytest.raises(Late):
+        other.correct("A cat .")
+    assert made.correct("A cat .").text == "A cat ."
 
 
 # -------------------------------------------------------------------------- spelling

@@ -170,12 +170,13 @@ def decide(
     for hypothesis, sentence in zip(hypotheses, gold, strict=True):
         lattice, matches = _match(hypothesis, sentence, settings)
         totals = [total.plus(match) for match in matches]
-        chosen = max(range(len(totals)), key=lambda i: _merit(totals[i], settings.beta))
+        chosen = max(range(len(totals)), key=lambda i: merit(totals[i], settings.beta))
         total = totals[chosen]
         yield Decision(hypothesis, sentence, lattice, matches, totals, chosen)
 
 
-def _merit(total: Counts, beta: float) -> tuple[float, int, float]:
+def merit(total: Counts, beta: float) -> tuple[float, int, float]:
+    """Return by what annotators are chosen: the greater, the better (see :func:`decide`)."""
     return total.f(beta), total.correct, -(total.proposed + beta * beta * total.gold)
 
 

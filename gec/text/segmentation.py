@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_left
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache, lru_cache
 from importlib.util import find_spec
@@ -30,25 +30,34 @@ class Sentence:
 
 
 def segment(
-    text: str, *, dictionary: Collection[str] = (), spans: Collection[Span] = ()
+    text: str,
+    *,
+    dictionary: Collection[str] = (),
+    spans: Collection[Span] = (),
+    interrupt: Callable[[], None] = lambda: None,
 ) -> list[Sentence]:
     """Cut a text into sentences whose words cover, in order, every character but whitespace.
 
     A single line break does not end a sentence; blank lines, list items, headings, table rows
-    and fenced code do. A protected span (see :func:`protected_spans`; ``dictionary`` and
-    ``spans`` are passed on) is one protected word; so are list bullets, heading marks and rules,
-    which also are sentences of their own.
+    and fenced code do. A sentence may end without a blank behind it (see :func:`_is_glued`). A
+    protected span (see :func:`protected_spans`; ``dictionary`` and ``spans`` are passed on) is one
+    protected word; so are list bullets, heading marks and rules, which also are sentences of their
+    own.
+
+    ``interrupt`` is called once a sentence; what it raises ends the work.
     """
+    interrupt()
     protected = protected_spans(text, dictionary=dictionary, spans=spans)
     masked = unify_newlines(mask(text, protected, _MASK))
     blocks, markers = _blocks(text, masked)
     masked = mask(masked, markers, _MASK)
     protected = sorted(protected + markers)
-    return [
-        Sentence(start, end, tuple(_words(text, start, end, protected)))
-        for block in blocks
-        for start, end in _sentences(masked, *block)
-    ]
+    found: list[Sentence] = []
+    for block in blocks:
+        for start, end in _sentences(masked, *block):
+            interrupt()
+            found.append(Sentence(start, end, tuple(_words(text, start, end, protected))))
+    return found
 
 
 def _set(words: str) -> frozenset[str]:
@@ -141,8 +150,10 @@ def _trimmed(text: str, start: int, end: int) -> Span:
 # ---------------------------------------------------------------------------------- sentences
 
 _STOP = re.compile(
-    r"(?<![.!?…])(?P<stop>[.!?…]+(?:[ \t]+[.!?…]+(?=\s|\Z))*)"
+    r"(?<![.!?…])(?:(?P<stop>[.!?…]+(?:[ \t]+[.!?…]+(?=\s|\Z))*)"
     rf"(?P<close>[\"'”’»)\]}}*_{_MASK}]*)(?=\s|\Z)"
+    # without a blank behind it: cases.However
+    r"|[.!?]+(?=(?P<next>[A-Z][a-z]*)(?P<behind>(?:['’][a-z]{1,2}\b)?(?:,|\s+[^\W\d_]*))))"
 )
 _CLOSER_APART = re.compile(r"[ \t]+(''|[\"”’)\]])(?=\s|\Z)")  # tokenized text: hello . "
 _AFTER = re.compile(r"\s*(\S{0,40})")
@@ -177,10 +188,39 @@ _STARTERS = _set(
 )
 
 
+# Those that begin a sentence even where a blank is missing before them, and hardly ever a name in a
+# program (errors.Is, time.After, slices.All). What follows a preposition tells it from one.
+_OPENINGS = _set(
+    """
+    the this that these those it he she we they you my his our their there but and so because
+    although however therefore moreover furthermore nevertheless besides finally unfortunately
+    sometimes nowadays firstly secondly thirdly if when while since
+    """
+)
+_PREPOSITIONS = _set("in on at for from as with by")
+_AFTER_PREPOSITION = _set(
+    """
+    the a an this that these those my your his her our their its it me us them which addition
+    conclusion contrast fact general order example instance summary other
+    """
+)
+# What joins clauses, and with it what begins one, after a comma without a blank behind it, too.
+_JOINING = _set("and but so because although however therefore if when while since who which")
+_CLAUSE = _OPENINGS | _JOINING | _set("a an her its i")
+_WORD = re.compile(r"[^\W\d_]+(?:[-'’][^\W\d_]+)*")
+
+
 def _sentences(masked: str, start: int, end: int) -> Iterator[Span]:
     begin = counted = start
     quotes = 0
     for found in _STOP.finditer(masked, start, end):
+        if found["next"]:
+            before = masked[max(begin, found.start() - 40) : found.start()].split()
+            if before and _is_glued(before[-1], found["next"], found["behind"], len(before) == 1):
+                yield _trimmed(masked, begin, found.end())
+                begin = counted = found.end()
+                quotes = 0
+            continue
         at = found.end()
         quotes += masked.count('"', counted, at)
         counted = at
@@ -231,6 +271,70 @@ def _is_boundary(before: str, stop: str, close: str, after: str, first: bool) ->
     ):
         return starter
     return not (first and word.isdecimal() and len(word) < 4)
+
+
+def _is_glued(before: str, following: str, behind: str, first: bool) -> bool:
+    """Whether a sentence ends between two words that have a full stop but no blank between them.
+
+    A name of a file, a host or a program (main.py, example.com, os.Path, ASP.NET), an abbreviation
+    and a number look the same, so both words must be plain. ``before`` is a word of at least two
+    letters, the last one small, and no abbreviation; or a number of two digits or more that does
+    not begin the sentence. ``following``, with a capital, is a word that often begins a sentence
+    and seldom anything else; ``behind`` are the blank or comma after it and the next word. Behind
+    a preposition stands an article or the like. Where ``before`` has a capital or is a number, and
+    behind "I" and "A", the next word is a small one.
+    """
+    word = before.strip(_OPENERS + "”’»)]}*_")
+    small = behind.strip()[:1].islower() and not behind.startswith(",")
+    lower = following.lower()
+    if lower in _PREPOSITIONS:
+        opens = behind.strip().lower() in _AFTER_PREPOSITION
+    elif lower in ("i", "a"):
+        opens = small or (lower == "i" and behind[0] in "'’")
+    else:
+        opens = lower in _OPENINGS
+    if not opens or word.lower() in _ABBREVIATIONS:
+        return False
+    if word.isdecimal():
+        return small and len(word) > 1 and not first
+    return (
+        _WORD.fullmatch(word) is not None
+        and len(word) > 1
+        and word[-1].islower()
+        and (word[0].islower() or small)
+    )
+
+
+def missing_blanks(words: Sequence[Word], following: int | None) -> Iterator[Word]:
+    """Return the punctuation marks of a sentence behind which a blank is missing.
+
+    They are the full stop at its end, if the next sentence begins there (``following`` is where,
+    None after the last one), and commas between a word and one that begins a clause: "risk,the",
+    but not "key,value" and "1,2".
+    """
+    for before, comma, after, behind in zip(
+        words, words[1:], words[2:], [*words[3:], None], strict=False
+    ):
+        if (
+            comma.text == ","
+            and before.end == comma.start
+            and comma.end == after.start
+            and not (before.protected or comma.protected or after.protected)
+            and len(before.text) > 1
+            and _WORD.fullmatch(before.text)
+            and after.text.lower() in _CLAUSE
+            and (  # the words "he,she" and "and,but"
+                before.text.lower() not in _CLAUSE
+                or (after.text in _JOINING and before.text.lower() not in _JOINING)
+            )
+            and (after.text.islower() or after.text == "I")
+            and behind is not None
+            and (after.end < behind.start or behind.text.startswith("'"))
+        ):
+            yield comma
+    last = words[-1]
+    if last.end == following and last.text in (".", "!", "?") and not last.protected:
+        yield last
 
 
 # ------------------------------------------------------------------------------------ windows

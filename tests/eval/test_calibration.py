@@ -8,6 +8,8 @@ import random
 from pathlib import Path
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from gec.cli import main
 from gec.confidence import Calibration, Evidence
@@ -27,6 +29,11 @@ from gec.eval.calibration import (
 TRUE = Calibration(-0.5, {"probability": 0.8, "R:PREP": 1.0, "R:NOUN:NUM": -1.0})
 
 
+def by(right: bool) -> frozenset[int]:
+    """Who made an edit where there is one annotator."""
+    return frozenset({0}) if right else frozenset()
+
+
 def drawn(size: int, seed: int = 0) -> list[Judged]:
     """Edits whose labels are drawn with the probabilities that TRUE gives them."""
     rng = random.Random(seed)
@@ -34,7 +41,7 @@ def drawn(size: int, seed: int = 0) -> list[Judged]:
     for number in range(size):
         kind = rng.choice(["R:PREP", "R:NOUN:NUM"])
         evidence = Evidence(0, 1, ("x",), kind, rng.uniform(0.05, 0.99), 1.0)
-        edits.append(Judged("f", number, evidence, rng.random() < TRUE(evidence)))
+        edits.append(Judged("f", number, evidence, by(rng.random() < TRUE(evidence))))
     return edits
 
 
@@ -52,7 +59,8 @@ def test_cross_validation_is_calibrated_and_does_not_peek() -> None:
     for number, mean, share in reliability(confidences, [e.right for e in edits]):
         assert abs(mean - share) < 4 * math.sqrt(0.25 / number) + 0.02
     noise = [
-        Judged("f", e.sentence, e.evidence, random.Random(e.sentence).random() < 0.5) for e in edits
+        Judged("f", e.sentence, e.evidence, by(random.Random(e.sentence).random() < 0.5))
+        for e in edits
     ]
     assert abs(ranking(cross_validated(noise), [e.right for e in noise]) - 0.5) < 0.05
 
@@ -60,14 +68,14 @@ def test_cross_validation_is_calibrated_and_does_not_peek() -> None:
 def test_rare_types_have_no_weight_of_their_own() -> None:
     edits = drawn(200)
     odd = Evidence(0, 1, ("x",), "R:CONTR", 0.5, 1.0)
-    found = fit([*edits, Judged("f", 999, odd, True)])
+    found = fit([*edits, Judged("f", 999, odd, by(True))])
     assert "R:CONTR" not in found.weights
     assert "R:PREP" in found.weights
 
 
 @pytest.mark.parametrize("right", [True, False])
 def test_nothing_to_learn(right: bool) -> None:
-    edits = [Judged("f", 0, drawn(1)[0].evidence, right)]
+    edits = [Judged("f", 0, drawn(1)[0].evidence, by(right))]
     for some in (edits, []):
         with pytest.raises(DataError, match="cannot be calibrated"):
             fit(some)
@@ -88,16 +96,58 @@ def test_ranking(confidences: list[float], right: list[bool], expected: float) -
 
 def test_operation() -> None:
     edits = tuple(
-        Judged("f", sentence, drawn(1)[0].evidence, right)
+        Judged("f", sentence, drawn(1)[0].evidence, by(right))
         for sentence, right in ((0, True), (0, False), (1, False), (2, False))
     )
-    sample = Sample("f", 4, frozenset({1, 2, 3}), 4, edits)
+    sample = Sample("f", ((4,), (0,), (), (0, 0)), edits)
     found = operation(sample, [0.9, 0.8, 0.5, 0.2], 0.5)
     assert found.precision == pytest.approx(1 / 3)
     assert found.recall == pytest.approx(1 / 4)
     assert found.f05 == pytest.approx(1.25 / 3 / 4 / (0.25 / 3 + 1 / 4))
     assert found.changed == pytest.approx(1 / 3)
     assert operation(sample, [0.9, 0.8, 0.5, 0.2], 1.0).precision == 1.0
+
+
+def test_an_edit_counts_by_one_annotator_a_sentence() -> None:
+    """Two annotators with one edit each, both of which were proposed: one of them is right."""
+    evidence = drawn(1)[0].evidence
+    both = tuple(Judged("f", 0, evidence, frozenset({annotator})) for annotator in (0, 1))
+    found = operation(Sample("f", ((1, 1),), both), [0.9, 0.9], 0.5)
+    assert (found.precision, found.recall) == (0.5, 1.0)
+    assert found.f05 == pytest.approx(1.25 * 0.5 / (0.25 * 0.5 + 1))
+
+
+def test_the_annotator_is_chosen_who_is_best_for_all_sentences_so_far() -> None:
+    """As M2 does: the second of three edits that one made, or the only one of another."""
+    evidence = drawn(1)[0].evidence
+    edits = tuple(Judged("f", 0, evidence, frozenset(who)) for who in ({0, 1}, {0}, ()))
+    found = operation(Sample("f", ((3, 1),), edits), [0.9] * 3, 0.5)
+    assert (found.precision, found.recall) == (2 / 3, 2 / 3)
+    alone = operation(Sample("f", ((3, 1),), edits), [0.9, 0.1, 0.1], 0.5)
+    assert (alone.precision, alone.recall) == (1.0, 1.0)
+    silent = operation(Sample("f", ((3, 0), ()), ()), [], 0.5)  # one found nothing to correct
+    assert (silent.precision, silent.recall, silent.f05) == (1.0, 1.0, 1.0)
+
+
+@given(st.data())
+@settings(max_examples=200, deadline=None)
+def test_no_share_is_above_one(data: st.DataObject) -> None:
+    gold = data.draw(
+        st.lists(st.lists(st.integers(0, 3), max_size=3).map(tuple), max_size=5).map(tuple)
+    )
+    edits = []
+    for number, sizes in enumerate(gold):
+        left = list(sizes)
+        for _ in range(data.draw(st.integers(0, 4))):
+            makers = data.draw(st.sets(st.sampled_from(range(len(sizes))))) if sizes else set()
+            makers = {maker for maker in makers if left[maker]}
+            for maker in makers:
+                left[maker] -= 1
+            edits.append(Judged("f", number, drawn(1)[0].evidence, frozenset(makers)))
+    found = operation(Sample("f", gold, tuple(edits)), [1.0] * len(edits), 0.5)
+    assert 0 <= found.precision <= 1
+    assert 0 <= found.recall <= 1
+    assert 0 <= found.f05 <= 1
 
 
 class Proposer:
@@ -125,11 +175,13 @@ def test_labels(tmp_path: Path) -> None:
     sample = judge(Proposer(), str(path))  # type: ignore[arg-type]
     assert [edit.right for edit in sample.edits] == [True, True, False, False, False, False]
     assert [edit.sentence for edit in sample.edits] == [0, 0, 1, 1, 2, 2]
-    assert (sample.sentences, sample.gold, sample.clean) == (3, 2, frozenset({1, 2}))
+    assert (sample.sentences, sample.clean) == (3, frozenset({1, 2}))
+    assert sample.gold == ((1, 2), (0,), (0,))
+    assert [edit.annotators for edit in sample.edits[:2]] == [{0}, {1}]
     text = tmp_path / "clean.txt"
     text.write_text("a b c\na b\n", encoding="utf-8")
     sample = judge(Proposer(), str(text), clean=True, limit=1)  # type: ignore[arg-type]
-    assert (sample.sentences, sample.gold, sample.clean) == (1, 0, frozenset({0}))
+    assert (sample.sentences, sample.gold, sample.clean) == (1, ((),), frozenset({0}))
     assert not any(edit.right for edit in sample.edits)
 
 

@@ -9,7 +9,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from gec.text import segmentation as module
-from gec.text.segmentation import Sentence, looks_english, segment, windows
+from gec.text.segmentation import (
+    Sentence,
+    looks_english,
+    missing_blanks,
+    segment,
+    windows,
+)
 from gec.text.words import Word, normalise, split_words
 
 
@@ -47,6 +53,79 @@ def sentences(text: str, *dictionary: str) -> list[str]:
 )
 def test_sentences(expected: list[str]) -> None:
     assert sentences(" ".join(expected)) == expected
+
+
+@pytest.mark.parametrize(
+    "expected",
+    [
+        ["There are many cases.", "However, it is rare."],
+        ["The cost is high.", "The end is near.", "But no."],
+        ["It was home.", "I'm sad.", "I’m sad.", "I went.", "A man came."],
+        ["She was happy!", "They was sad?!", "It is..."],
+        ["They ran.", "In my opinion, it is bad.", "For example, this."],
+        [
+            "I live in London.",
+            "It is big.",
+        ],
+        ["I was born in 1990.", "The city was small."],
+        ["There are some (for example).", "However, no."],
+        ["These are well-known.", "This don't work.", "He's old."],
+        ["He likes cats .", "But not dogs ."],
+    ],
+)
+def test_sentences_without_a_blank_between_them(expected: list[str]) -> None:
+    assert sentences("".join(expected)) == expected
+
+
+@pytest.mark.parametrize(
+    "text",
+    """main.py setup.Py config.In README.The example.com Example.It.org www.This.com
+    e.g.The i.e.It U.S.A U.S.The Ph.D. p.m.They J.R.R.Tolkien J.The A.The B.It a.The x.It Mr.He
+    Dr.She etc.The Inc.They Fig.3.The No.The vol.The vs.The 3.14 10.30 1.The 2.It v1.2.3.The 1,2,3
+    os.Path errors.Is errors.As time.After slices.All strings.Map fmt.In io.By ASP.NET Node.js
+    System.Out.println() self.It() obj.The_x obj.This.that java.lang.The.Object java.util.List
+    `x`.The foo().The https://x.org/a.The C:\\x.The @me.The #tag.The Object.This.is cats.THE
+    cats.Theo cats.Hearing cats.Italy cats.In cats.the cats,The home.He/she
+    London.John file.Its …The""".split(),
+)
+def test_what_only_looks_like_two_sentences(text: str) -> None:
+    whole = f"We see {text} here and there."
+    assert sentences(whole) == [whole]
+    assert sentences(f"We like {text}") == [f"We like {text}"]
+
+
+def blanks(text: str) -> str:
+    """Put a mark where a blank is missing."""
+    found = segment(text)
+    ends = [
+        word.end
+        for sentence, following in zip(found, [*found[1:], None], strict=True)
+        for word in missing_blanks(sentence.words, following.start if following else None)
+    ]
+    for end in reversed(ends):
+        text = f"{text[:end]}_{text[end:]}"
+    return text
+
+
+@pytest.mark.parametrize(
+    "expected",
+    [
+        "It is a risk,_the cost is high._The end is near.",
+        "I came,_I saw,_but he's not there!_So we left.",
+        "Yes,_it's good,_which is nice.",
+        "He has one, the other has 1,2,3 or 1,000 of them.",
+        "A key,value pair and name,age,city and (x,y) and a,b,c.",
+        "I saw it,_and this,_which is good.",
+        "The words and,but,so and he,she,it and him,her.",
+        "He said it, and,",
+        "Fine,the",
+        "Go to `a`,the b,`the` and x.org,the c.",
+        "Mr. X is, e.g.The one, here.",
+        "One.\n\nThe two.",
+    ],
+)
+def test_missing_blanks(expected: str) -> None:
+    assert blanks(expected.replace("_", "")) == expected
 
 
 @pytest.mark.parametrize(
@@ -150,6 +229,8 @@ PIECES = st.sampled_from(
         "3.5",
         "A.",
         "---",
+        "cases.The",
+        "home,and",
     ]
 )
 
@@ -171,7 +252,8 @@ def test_words_cover_everything_but_whitespace(text: str) -> None:
 
 @pytest.mark.parametrize(
     "attack", ["x. ", "1. ", '" . ', "... ", ". .a", "! ", "# ", "> a\n", "- \n", "a\n", "A. ",
-               "x.) ", "\n", 'x . " ', "Mr. ", "x.\n\n", ".", "!a", ") ", "\ue000 "],
+               "x.) ", "\n", 'x . " ', "Mr. ", "x.\n\n", ".", "!a", ") ", "\ue000 ",
+               "aa.The ", ".The", "?!I"],
 )  # fmt: skip
 def test_time_is_linear(attack: str) -> None:
     started = time.process_time()

@@ -41,6 +41,8 @@ WINDOW_TOKENS = 200
 
 Decode = Callable[[Sequence[tuple[int, ...]], float], list[Hypothesis]]
 """Decodes sources (token ids) with a tolerance (nats); the results are in their order."""
+Interrupt = Callable[[], None]
+"""Is called about once a sentence of each phase; what it raises ends the call."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -224,6 +226,7 @@ class Corrector:
         self._ngrams = ngrams
         self._calibration = calibration or Calibration()
         self._decode: Decode = self.decode
+        self._interrupt: Interrupt = _go_on
         self._options = options or Options()
         if self._options.tolerance and strategy != "iad":
             raise ConfigError("tolerance needs the iad strategy: greedy and beam copy no source")
@@ -237,10 +240,16 @@ class Corrector:
         """Return bundle, parameters, device, precision, threads, strategy and its setting."""
         return self._about | {"threads": torch.get_num_threads()}
 
-    def with_decoder(self, decode: Decode) -> Corrector:
-        """Return the same corrector with another decode function: a queue, a cache."""
+    def with_decoder(self, decode: Decode, *, interrupt: Interrupt | None = None) -> Corrector:
+        """Return the same corrector with another decode function: a queue, a cache.
+
+        ``interrupt`` is called before and between decodings: about once a sentence while a text is
+        segmented, spelt, encoded and assembled. It raises where the work shall end: a deadline has
+        passed, the caller has gone. None keeps the corrector's own, which never does.
+        """
         other = copy.copy(self)
         other._decode = decode
+        other._interrupt = interrupt or self._interrupt
         return other
 
     def decode(
@@ -351,8 +360,9 @@ class Corrector:
         too_long: set[int] = set()
         for place in sorted(_correctable(sentences)):
             sentence = sentences[place]
-            respelt = _respell(rule.speller, sentence)
+            respelt = self._respell(rule.speller, sentence)
             for start, end in windows(sentence.words, size=WINDOW_WORDS, overlap=WINDOW_OVERLAP):
+                self._interrupt()
                 seen = tuple(
                     p for p in range(start, end) if not _is_picture(sentence.words[p].text)
                 )
@@ -365,6 +375,16 @@ class Corrector:
                     too_long.add(place)
         return _Plan(text, sentences, jobs, too_long, 0, len(sentences))
 
+    def _respell(
+        self, speller: Speller | None, sentence: Sentence
+    ) -> dict[int, tuple[str, float]]:
+        """Return what the dictionary would write, by place; protected words stay."""
+        if speller is None:
+            return {}
+        protected = {place for place, word in enumerate(sentence.words) if word.protected}
+        words = [word.text for word in sentence.words]
+        return speller.correct(words, protected, interrupt=self._interrupt)
+
     def _finish(
         self, plans: Sequence[_Plan], rule: _Rule, batch_size: int, *, tokenized: bool
     ) -> list[Correction]:
@@ -376,6 +396,7 @@ class Corrector:
         decoded: dict[int, tuple[Hypothesis, float]] = {}
         for at in range(0, len(order), batch_size):
             chosen = order[at : at + batch_size]
+            self._interrupt()
             began = time.perf_counter()
             found = self._decode([jobs[i].ids for i in chosen], rule.setting.tolerance)
             seconds = (time.perf_counter() - began) / len(chosen)
@@ -396,7 +417,12 @@ class Corrector:
             words = split_tokenized(text)
             sentences = [Sentence(words[0].start, words[-1].end, tuple(words))] if words else []
         else:
-            sentences = segment(text, dictionary=rule.dictionary, spans=rule.protected)
+            sentences = segment(
+                text,
+                dictionary=rule.dictionary,
+                spans=rule.protected,
+                interrupt=self._interrupt,
+            )
         return [
             replace(s, words=tuple(_protect(word, rule) for word in s.words)) for s in sentences
         ]
@@ -416,6 +442,7 @@ class Corrector:
         edits: list[Edit] = []
         results, warnings = [], []
         for place in range(plan.first, plan.last):
+            self._interrupt()
             sentence, windows_ = plan.sentences[place], parts[place]
             title = place > 0 and _is_marker(plan.text, plan.sentences[place - 1], sentence)
             source = [word.text for word in sentence.words]
@@ -606,12 +633,8 @@ def _is_picture(word: str) -> bool:
     )
 
 
-def _respell(speller: Speller | None, sentence: Sentence) -> dict[int, tuple[str, float]]:
-    """Return what the dictionary would write, by place; protected words stay."""
-    if speller is None:
-        return {}
-    protected = {place for place, word in enumerate(sentence.words) if word.protected}
-    return speller.correct([word.text for word in sentence.words], protected)
+def _go_on() -> None:
+    """Interrupt nothing."""
 
 
 def _seen(words: Sequence[Word], respelt: Mapping[int, tuple[str, float]]) -> list[str]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import math
 import random
 from collections.abc import Callable, Iterator, Sequence
@@ -565,6 +566,60 @@ def test_another_decode_function() -> None:
     assert {tolerance for _, tolerance in asked} == {0.25}
     made.correct("A cat .")
     assert len(asked) == 1  # the first corrector decodes as before
+
+
+class Late(Exception):
+    """A caller's deadline."""
+
+
+def interrupted(text: str, last: int) -> tuple[int, list[int]]:
+    """Correct until the ``last`` call of the interrupt; return its calls, and when was decoded."""
+    made = corrector(swap("cat", "dog"), speller=speller())
+    calls, decoded = 0, []
+
+    def interrupt() -> None:
+        nonlocal calls
+        calls += 1
+        if calls == last:
+            raise Late
+
+    def decode(sources: Sequence[tuple[int, ...]], tolerance: float) -> list[Hypothesis]:
+        decoded.append(calls)
+        return made.decode(sources, tolerance)
+
+    with contextlib.suppress(Late):
+        made.with_decoder(decode, interrupt=interrupt).correct(text, batch_size=100)
+    return calls, decoded
+
+
+def test_a_caller_may_interrupt_every_phase() -> None:
+    """Before decoding: while segmenting, spelling and encoding; and after it."""
+    calls, decoded = interrupted("She likes teh cat . " * 10, last=0)
+    [before] = decoded
+    assert before >= 30  # ten each for segmenting, spelling, encoding
+    assert calls - before >= 10
+    for last in range(1, calls + 1):
+        assert interrupted("She likes teh cat . " * 10, last) == (
+            last, [before] if last > before else []
+        )  # fmt: skip
+
+
+def test_one_long_sentence_is_interrupted_too() -> None:
+    """It has windows to encode, and misspelt words to look up."""
+    text = "she likes teh cat " * 200
+    assert interrupted(text, 0)[1][0] > 200
+    assert interrupted(text, 150) == (150, [])
+
+
+def test_the_interrupt_stays_with_another_decoder() -> None:
+    def late() -> None:
+        raise Late
+
+    made = corrector()
+    other = made.with_decoder(made.decode, interrupt=late).with_decoder(made.decode)
+    with pytest.raises(Late):
+        other.correct("A cat .")
+    assert made.correct("A cat .").text == "A cat ."
 
 
 # -------------------------------------------------------------------------- spelling

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_left
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache, lru_cache
 from importlib.util import find_spec
@@ -30,7 +30,11 @@ class Sentence:
 
 
 def segment(
-    text: str, *, dictionary: Collection[str] = (), spans: Collection[Span] = ()
+    text: str,
+    *,
+    dictionary: Collection[str] = (),
+    spans: Collection[Span] = (),
+    interrupt: Callable[[], None] = lambda: None,
 ) -> list[Sentence]:
     """Cut a text into sentences whose words cover, in order, every character but whitespace.
 
@@ -38,17 +42,21 @@ def segment(
     and fenced code do. A protected span (see :func:`protected_spans`; ``dictionary`` and
     ``spans`` are passed on) is one protected word; so are list bullets, heading marks and rules,
     which also are sentences of their own.
+
+    ``interrupt`` is called once a sentence; what it raises ends the work.
     """
+    interrupt()
     protected = protected_spans(text, dictionary=dictionary, spans=spans)
     masked = unify_newlines(mask(text, protected, _MASK))
     blocks, markers = _blocks(text, masked)
     masked = mask(masked, markers, _MASK)
     protected = sorted(protected + markers)
-    return [
-        Sentence(start, end, tuple(_words(text, start, end, protected)))
-        for block in blocks
-        for start, end in _sentences(masked, *block)
-    ]
+    found: list[Sentence] = []
+    for block in blocks:
+        for start, end in _sentences(masked, *block):
+            interrupt()
+            found.append(Sentence(start, end, tuple(_words(text, start, end, protected))))
+    return found
 
 
 def _set(words: str) -> frozenset[str]:

@@ -13,7 +13,7 @@ import string
 import zlib
 from bisect import bisect_left
 from collections import defaultdict
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -88,18 +88,24 @@ class Speller:
         return found
 
     def correct(
-        self, words: Sequence[str], skip: Collection[int] = ()
+        self,
+        words: Sequence[str],
+        skip: Collection[int] = (),
+        *,
+        interrupt: Callable[[], None] = lambda: None,
     ) -> dict[int, tuple[str, float]]:
         """Return {place: (correction, confidence)} for the misspelt words of one sentence.
 
         Left alone: the places in ``skip``, words with other characters than English letters, of
         one or two letters, in capitals, and capitalised inside the sentence (names), unless
-        several lists hold them as misspellings.
+        several lists hold them as misspellings. ``interrupt`` is called before each search for
+        what was meant, which takes a millisecond; what it raises ends the work.
         """
         found: dict[int, tuple[str, float]] = {}
         begins = True
         for place, word in enumerate(words):
             if place not in skip and self._is_misspelt(word, begins):
+                interrupt()
                 suggestions = self.suggest(word)
                 right = 1 - sum(suggestion.confidence for suggestion in suggestions)
                 if suggestions and suggestions[0].confidence > right:

@@ -25,6 +25,7 @@ from gec.decoding.trace import Trace
 from gec.errors import ConfigError
 from gec.text.edits import Edit, WordEdit, align, apply, classify, to_edits
 from gec.text.ngrams import NGrams
+from gec.text.protection import Overlaps
 from gec.text.segmentation import Sentence, looks_english, segment, windows
 from gec.text.spelling import Speller
 from gec.text.subwords import Subwords
@@ -375,9 +376,7 @@ class Corrector:
                     too_long.add(place)
         return _Plan(text, sentences, jobs, too_long, 0, len(sentences))
 
-    def _respell(
-        self, speller: Speller | None, sentence: Sentence
-    ) -> dict[int, tuple[str, float]]:
+    def _respell(self, speller: Speller | None, sentence: Sentence) -> dict[int, tuple[str, float]]:
         """Return what the dictionary would write, by place; protected words stay."""
         if speller is None:
             return {}
@@ -423,8 +422,10 @@ class Corrector:
                 spans=rule.protected,
                 interrupt=self._interrupt,
             )
+        named = Overlaps(rule.protected)
         return [
-            replace(s, words=tuple(_protect(word, rule) for word in s.words)) for s in sentences
+            replace(s, words=tuple(_protect(word, rule.dictionary, named) for word in s.words))
+            for s in sentences
         ]
 
     def _assemble(
@@ -609,12 +610,14 @@ def _is_marker(text: str, before: Sentence, sentence: Sentence) -> bool:
     )
 
 
-def _protect(word: Word, rule: _Rule) -> Word:
+def _protect(word: Word, dictionary: Collection[str], named: Overlaps) -> Word:
     """Protect numbers, pictures, and in tokenized text what the options name."""
-    named = word.text in rule.dictionary or any(
-        start < word.end and word.start < end for start, end in rule.protected
-    )
-    if named or _has_digit(word.text) or _is_picture(word.text):
+    if (
+        word.text in dictionary
+        or named(word.start, word.end)
+        or _has_digit(word.text)
+        or _is_picture(word.text)
+    ):
         return replace(word, protected=True)
     return word
 

@@ -11,6 +11,7 @@ from functools import lru_cache
 from typing import Any
 
 import pytest
+from counting import growth
 from fake_models import Rule, RuleModel, copies, rewrites, sometimes
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
@@ -482,6 +483,17 @@ def test_words_around_a_picture() -> None:
     joined = corrector(lambda words: " ".join(words).replace("to day", "today").split())
     assert joined.correct("She goes to 😀 day .").text == "She goes to 😀 day ."
     assert joined.correct("She goes to day 😀 .").text == "She goes today 😀 ."
+
+
+@pytest.mark.parametrize("tokenized", [False, True])
+def test_protecting_many_spans_is_linear(tokenized: bool) -> None:
+    made = corrector()
+
+    def plan(size: int) -> object:
+        spans = Options(protected=tuple((6 * n + 2, 6 * n + 5) for n in range(size)))
+        return made._plan("a cat " * size, made._rule(spans), tokenized=tokenized)
+
+    assert growth(plan, 300) < 2.3
 
 
 def test_protected_spans_of_tokenized_text() -> None:

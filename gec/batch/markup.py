@@ -12,17 +12,19 @@ import re
 from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from html.parser import HTMLParser
 from itertools import accumulate, pairwise
+from operator import itemgetter
 from typing import Any
 
 from gec.errors import DataError
 from gec.text.edits import Edit
-from gec.text.protection import Span, mask
+from gec.text.protection import Overlaps, Span, mask, merged
 from gec.text.protection import protected_spans as protected_in_text
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Passage:
     """Pieces of a source, in order, and spans of ``source`` within them that must not change.
 
@@ -43,18 +45,22 @@ class Passage:
     def seen(self, source: str) -> str:
         """The text for the model: without comments of ours that are only quoted there."""
         text = self.text(source)
-        for start, end in self.protected:
-            text = text[:start] + text[start:end].replace("gec:", "gec ") + text[end:]
-        return text
+        pieces: list[str] = []
+        at = 0
+        for start, end in merged(text, self.protected):
+            pieces += text[at:start], text[start:end].replace("gec:", "gec ")
+            at = end
+        return "".join(pieces) + text[at:]
 
-    def inside(self, spans: Iterable[Span]) -> tuple[Span, ...]:
-        """Spans of the source as spans of the passage's text."""
+    def inside(self, spans: Sequence[Span]) -> tuple[Span, ...]:
+        """Spans of the source, sorted and apart, as spans of the passage's text."""
         found: list[Span] = []
-        for at, (start, end) in zip(self._offsets(), self.pieces, strict=False):
-            for first, last in spans:
-                first, last = max(first, start), min(last, end)
-                if first < last:
-                    found.append((at + first - start, at + last - start))
+        for at, (start, end) in zip(self._offsets, self.pieces, strict=False):
+            for place in range(bisect_right(spans, start, key=itemgetter(1)), len(spans)):
+                first, last = max(spans[place][0], start), min(spans[place][1], end)
+                if first >= last:
+                    break
+                found.append((at + first - start, at + last - start))
         return tuple(found)
 
     def outside(self, edits: Iterable[Edit]) -> Iterator[Edit]:
@@ -62,7 +68,7 @@ class Passage:
 
         Without those that cross markup, those in what is ignored, and a period after a fragment.
         """
-        offsets = self._offsets()
+        offsets = self._offsets
         for edit in edits:
             if self.fragment and edit.start >= self.end and edit.replacement.strip() in _FINAL:
                 continue
@@ -71,18 +77,24 @@ class Passage:
             if edit.end <= offsets[place + 1]:
                 move = self.pieces[place][0] - offsets[place]
                 start, end = edit.start + move, edit.end + move
-                if not any(first <= end and start <= last for first, last in self.ignored):
+                if not self._ignores(start - 1, end + 1):  # what touches it is in it, too
                     yield replace(edit, start=start, end=end)
 
     def place(self, start: int, end: int) -> Span:
         """Where a span of the passage's text stands in the source, with the markup inside it."""
-        offsets = self._offsets()
+        offsets = self._offsets
         first = min(bisect_right(offsets, start), len(self.pieces)) - 1
         last = max(first, min(bisect_left(offsets, end), len(self.pieces)) - 1)
         moved = (self.pieces[i][0] - offsets[i] for i in (first, last))
         return start + next(moved), end + next(moved)
 
+    @cached_property
+    def _ignores(self) -> Overlaps:
+        return Overlaps(self.ignored)
+
+    @cached_property
     def _offsets(self) -> list[int]:
+        """Where the pieces begin in the passage's text, and where it ends."""
         return list(accumulate((end - start for start, end in self.pieces), initial=0))
 
 
@@ -99,20 +111,34 @@ def passages(kind: str, source: str, name: str = "") -> list[Passage]:
         protected = [span for span in protected if "gec:" in source[slice(*span)]]
     if kind == "rst":
         protected += _switched_off(said)
-    ignored = tuple(_ignored(said))
+    protected = merged(source, protected)
+    ignored = [*_ignored(said)]
     try:
         parsed = [*PARSERS[kind](source, name)]
     except RecursionError:
         raise DataError("is nested too deeply") from None
     found = []
     for passage in parsed:
-        kept = passage.inside([*protected, *passage.protected])
-        end = len(passage.text(source).rstrip())
-        passage = replace(passage, protected=kept, ignored=ignored, end=end)
+        if not passage.pieces:
+            continue
         text = passage.text(source)
-        if re.search(r"[^\W\d_]{2}", mask(text, sorted(passage.protected), " ")):
+        own = merged(source, passage.protected)
+        kept = merged(text, [*passage.inside(protected), *passage.inside(own)])
+        passage = replace(
+            passage,
+            protected=tuple(kept),
+            ignored=tuple(_near(ignored, passage.pieces[0][0], passage.pieces[-1][1])),
+            end=len(text.rstrip()),
+        )
+        if re.search(r"[^\W\d_]{2}", mask(text, kept, " ")):
             found.append(passage)
     return found
+
+
+def _near(spans: Sequence[Span], start: int, end: int) -> Sequence[Span]:
+    """Those of the spans, sorted by both ends, that overlap or touch a part of the source."""
+    first = bisect_left(spans, start, key=itemgetter(1))
+    return spans[first : bisect_right(spans, end, key=itemgetter(0))]
 
 
 _FINAL = frozenset(".!?:;…")

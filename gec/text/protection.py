@@ -7,10 +7,10 @@ that cannot start another match, or are plain searches that remember having foun
 from __future__ import annotations
 
 import re
-from bisect import bisect_right
-from collections import defaultdict
+from bisect import bisect_left, bisect_right
 from collections.abc import Collection, Iterable, Iterator
 from functools import lru_cache
+from itertools import accumulate
 from string import ascii_lowercase, ascii_uppercase
 
 Span = tuple[int, int]
@@ -90,9 +90,9 @@ def protected_spans(
         found += rule(flat)
     found += _code_spans(flat, found)
     if dictionary:
-        found += _entries(flat, _index(frozenset(dictionary)))
+        found += _phrases(frozenset(dictionary)).find(flat)
     found += (_whole_words(text, *span) for span in spans)
-    return _merged(text, found)
+    return merged(text, found)
 
 
 def unify_newlines(text: str) -> str:
@@ -110,19 +110,23 @@ def mask(text: str, spans: Iterable[Span], character: str) -> str:
     return "".join(pieces) + text[at:]
 
 
-def _merged(text: str, spans: Iterable[Span]) -> list[Span]:
-    merged: list[Span] = []
+def merged(text: str, spans: Iterable[Span]) -> list[Span]:
+    """Return what ``spans`` cover of ``text``: sorted spans that neither overlap nor touch.
+
+    Whitespace at the ends of a span does not count.
+    """
+    found: list[Span] = []
     for start, end in sorted(spans):
         inside = text[start:end]
         start += len(inside) - len(inside.lstrip())
         end -= len(inside) - len(inside.rstrip())
         if start >= end:
             continue
-        if merged and start <= merged[-1][1]:
-            merged[-1] = (merged[-1][0], max(end, merged[-1][1]))
+        if found and start <= found[-1][1]:
+            found[-1] = (found[-1][0], max(end, found[-1][1]))
         else:
-            merged.append((start, end))
-    return merged
+            found.append((start, end))
+    return found
 
 
 def _whole_words(text: str, start: int, end: int) -> Span:
@@ -154,7 +158,7 @@ def _without_punctuation(url: str) -> str:
 
 def _regions(text: str) -> Iterator[Span]:
     """From "gec: off" to "gec: on" or the end; the markers included, those in code not counted."""
-    quoted = _merged(text, [*_fences(text), *_code_beside_markers(text)])
+    quoted = merged(text, [*_fences(text), *_code_beside_markers(text)])
     start: int | None = None
     for match in _MARKER.finditer(text):
         place = bisect_right(quoted, (match.start(), len(text))) - 1
@@ -225,7 +229,7 @@ def _raw_elements(text: str) -> Iterator[Span]:
 
 def _code_spans(text: str, taken: Iterable[Span]) -> Iterator[Span]:
     """Markdown: a run of backticks to the next run of the same length in the same paragraph."""
-    masked = mask(text, _merged(text, taken), "x")
+    masked = mask(text, merged(text, taken), "x")
     for paragraph in re.finditer(r"(?:[^\n]|\n(?![ \t]*\n))+", masked):
         runs = [run.span() for run in re.finditer(r"`+", paragraph[0])]
         closing: dict[int, int] = {}  # run: the next one of its length
@@ -242,24 +246,72 @@ def _code_spans(text: str, taken: Iterable[Span]) -> Iterator[Span]:
             i += 1
 
 
-_TOKEN = re.compile(r"\w+|[^\w\s]")
+_PIECE = re.compile(r"\w+|[^\w\s]|\s+")
+
+
+class _Phrases:
+    """The entries of a dictionary, all of which one pass over a text finds.
+
+    Aho and Corasick's automaton (1975) over words, punctuation marks and the blanks between, not
+    over letters: so an entry is found as a whole word only. A search takes time linear in the text
+    whatever the dictionary, and building takes time linear in that.
+    """
+
+    def __init__(self, entries: Iterable[str]) -> None:
+        self._next: list[dict[str, int]] = [{}]  # of each node: the piece that leads on, the node
+        self._length = [0]  # of the longest entry that ends in the node
+        for entry in entries:
+            node = 0
+            for piece in _PIECE.findall(entry.strip()):
+                node = self._next[node].setdefault(piece, len(self._next))
+                if node == len(self._next):
+                    self._next.append({})
+                    self._length.append(0)
+            self._length[node] = len(entry.strip())
+        # of each node: the node of the longest other beginning of an entry that ends there
+        self._shorter = [0] * len(self._next)
+        nodes = [*self._next[0].values()]
+        for node in nodes:  # the shallow ones first; the list grows
+            shorter = self._shorter[node]
+            self._length[node] = self._length[node] or self._length[shorter]
+            for piece, child in self._next[node].items():
+                self._shorter[child] = self._follow(shorter, piece)
+                nodes.append(child)
+
+    def _follow(self, node: int, piece: str) -> int:
+        while node and piece not in self._next[node]:
+            node = self._shorter[node]
+        return self._next[node].get(piece, 0)
+
+    def find(self, text: str) -> Iterator[Span]:
+        """Return, wherever entries end, where the longest of them stands."""
+        node = 0
+        for piece in _PIECE.finditer(text):
+            node = self._follow(node, piece[0])
+            if length := self._length[node]:
+                yield piece.end() - length, piece.end()
 
 
 @lru_cache(maxsize=8)
-def _index(dictionary: frozenset[str]) -> dict[str, list[str]]:
-    """The entries by their first token, longest first."""
-    index: dict[str, list[str]] = defaultdict(list)
-    for entry in sorted((entry.strip() for entry in dictionary), key=len, reverse=True):
-        if head := _TOKEN.match(entry):
-            index[head[0]].append(entry)
-    return dict(index)
+def _phrases(dictionary: frozenset[str]) -> _Phrases:
+    return _Phrases(dictionary)
 
 
-def _entries(text: str, index: dict[str, list[str]]) -> Iterator[Span]:
-    for token in _TOKEN.finditer(text):
-        for entry in index.get(token[0], ()):
-            end = token.start() + len(entry)
-            glued = text[end - 1 : end + 1]
-            if text.startswith(entry, token.start()) and not re.fullmatch(r"\w\w", glued):
-                yield token.start(), end
-                break
+class Overlaps:
+    """Tells whether any of many spans overlaps another one, in logarithmic time.
+
+    An empty span overlaps what it stands inside.
+
+    >>> overlaps = Overlaps([(4, 6), (1, 9)])
+    >>> overlaps(8, 12), overlaps(9, 12)
+    (True, False)
+    """
+
+    def __init__(self, spans: Iterable[Span]) -> None:
+        ordered = sorted(spans)
+        self._starts = [start for start, _ in ordered]
+        self._reach = [*accumulate((end for _, end in ordered), max)]  # of a span and those before
+
+    def __call__(self, start: int, end: int) -> bool:
+        before = bisect_left(self._starts, end)  # so many begin before the end
+        return before > 0 and self._reach[before - 1] > start

@@ -10,13 +10,15 @@ from typing import Any
 
 import pytest
 from batch.batch_fakes import Corrected, Engine, unchanging
+from counting import growth
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from gec.batch.blocks import Outcome, Result, Size
 from gec.batch.documents import Documents
-from gec.batch.markup import PARSERS, passages
+from gec.batch.markup import PARSERS, Passage, passages
 from gec.text.edits import Edit
+from gec.text.protection import Span
 
 MARKDOWN = """---
 title: go
@@ -272,3 +274,69 @@ def test_what_is_nested_too_deeply_fails_as_a_record_does() -> None:
     result = Documents("rst").process(block, unchanging)
     assert result.data == source
     assert [failure.error for failure in result.failures] == ["is nested too deeply"]
+
+
+# ------------------------------------------------------------------------------- passages' spans
+
+ENDS = st.lists(st.integers(0, 60), max_size=16, unique=True).map(sorted)
+APART = ENDS.map(lambda ends: list(zip(ends[::2], ends[1::2], strict=False)))
+
+
+@given(APART, APART)
+@settings(max_examples=300, deadline=None)
+def test_spans_of_the_source_become_spans_of_the_passage(
+    pieces: list[Span], spans: list[Span]
+) -> None:
+    """As character by character."""
+    passage = Passage(tuple(pieces))
+    places = [place for start, end in pieces for place in range(start, end)]
+    expected = {
+        at for at, place in enumerate(places) if any(start <= place < end for start, end in spans)
+    }
+    found = passage.inside(spans)
+    assert {at for start, end in found for at in range(start, end)} == expected
+    assert sum(end - start for start, end in found) == len(expected)
+    assert list(found) == sorted(found)
+
+
+@given(APART, st.lists(st.tuples(st.integers(0, 50), st.integers(0, 9))), st.data())
+@settings(max_examples=300, deadline=None)
+def test_edits_that_touch_what_is_ignored_are_left_out(
+    pieces: list[Span], ignored: list[Span], data: st.DataObject
+) -> None:
+    ignored = [(start, start + length) for start, length in ignored]
+    free, tied = Passage(tuple(pieces)), Passage(tuple(pieces), ignored=tuple(ignored))
+    length = sum(end - start for start, end in pieces)
+    if not length:
+        return
+    places = st.tuples(st.integers(0, length), st.integers(0, length)).map(sorted)
+    edits = [Edit(*span, "", "x", "", 1.0, "") for span in data.draw(st.lists(places))]
+    expected = [
+        edit
+        for edit in free.outside(edits)
+        if not any(first <= edit.end and edit.start <= last for first, last in ignored)
+    ]
+    assert list(tied.outside(edits)) == expected
+
+
+def test_the_work_on_many_spans_is_linear() -> None:
+    def parse(size: int) -> None:
+        """Paragraphs with code in them, every other line of which is ignored."""
+        source = "We go `x`.  <!-- gec: ignore -->\nWe *go* `y` too.\n\n" * size
+        for passage in passages("markdown", source):
+            end = len(passage.text(source))
+            edits = [Edit(at, at, "", "x", "", 1.0, "") for at in range(0, end, 3)]
+            assert passage.seen(source)
+            assert list(passage.outside(edits))
+
+    def inside(size: int) -> None:
+        passage = Passage(tuple((9 * n, 9 * n + 8) for n in range(size)))
+        assert len(passage.inside([(9 * n + 2, 9 * n + 4) for n in range(size)])) == size
+
+    assert growth(parse, 60) < 2.3
+    assert growth(inside, 300) < 2.3
+
+
+def test_comments_of_ours_are_hidden_in_one_pass() -> None:
+    passage = Passage(((0, 30),), protected=((22, 26), (2, 8), (5, 9)))
+    assert passage.seen("a gec: gec: gec: gec: gec: gec") == "a gec  gec: gec: gec: gec  gec"

@@ -1,13 +1,17 @@
 """protected_spans: what no correction may touch, and what it must not swallow."""
 
+import doctest
+import re
 import time
+from collections.abc import Collection
 
 import pytest
+from counting import growth
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from gec.text import protection
-from gec.text.protection import mask, protected_spans, unify_newlines
+from gec.text.protection import Overlaps, Span, mask, merged, protected_spans, unify_newlines
 
 
 def found(text: str, *dictionary: str) -> list[str]:
@@ -86,6 +90,62 @@ def test_dictionary_is_whole_words_in_their_case() -> None:
 
 def test_dictionary_prefers_the_longest_entry() -> None:
     assert found("in New York City", "New York", "New York City", "New") == ["New York City"]
+
+
+def occurrences(text: str, dictionary: Collection[str]) -> list[Span]:
+    """The plain way: every entry at every word, the longest first."""
+    spans = []
+    for token in re.finditer(r"\w+|[^\w\s]", text):
+        for entry in sorted((entry.strip() for entry in dictionary), key=len, reverse=True):
+            head = re.match(r"\w+|[^\w\s]", entry)
+            end = token.start() + len(entry)
+            whole = not re.fullmatch(r"\w\w", text[end - 1 : end + 1])
+            if head and head[0] == token[0] and text.startswith(entry, token.start()) and whole:
+                spans.append((token.start(), end))
+                break
+    return spans
+
+
+WORDS = st.lists(st.sampled_from(["a", "b", "ab", " ", " ", "  ", "-", "\n", "é"]), max_size=12)
+
+
+@given(WORDS.map("".join), st.sets(WORDS.map("".join), max_size=8))
+@settings(max_examples=500, deadline=None)
+def test_dictionary_entries_are_found_wherever_they_are(text: str, dictionary: set[str]) -> None:
+    expected = merged(text, occurrences(text, dictionary))
+    assert merged(text, protection._phrases(frozenset(dictionary)).find(text)) == expected
+
+
+@pytest.mark.parametrize("text", ["a ", "a a b "])
+@pytest.mark.parametrize(
+    "entry", ["a x{}", "a {}", "a a a a x{}"], ids=["ends apart", "one word", "begins alike"]
+)
+def test_work_is_linear_in_text_and_dictionary(text: str, entry: str) -> None:
+    """Entries that all begin as the text does, none of which is in it."""
+
+    def protect(size: int) -> list[Span]:
+        return protected_spans(text * size, dictionary=[entry.format(n) for n in range(size)])
+
+    assert growth(protect, 300) < 2.3
+
+
+def test_a_long_entry_that_is_nearly_there_everywhere_is_linear_too() -> None:
+    assert growth(lambda n: protected_spans("a " * n, dictionary=["a " * n + "b"]), 300) < 2.3
+
+
+SPANS = st.lists(st.tuples(st.integers(0, 20), st.integers(0, 8)).map(lambda p: (p[0], sum(p))))
+
+
+@given(SPANS, st.integers(0, 25), st.integers(0, 5))
+@settings(max_examples=300, deadline=None)
+def test_overlaps(spans: list[Span], start: int, length: int) -> None:
+    end = start + length
+    expected = any(first < end and start < last for first, last in spans)
+    assert Overlaps(spans)(start, end) == expected
+
+
+def test_examples() -> None:
+    assert doctest.testmod(protection).failed == 0
 
 
 @given(st.text(alphabet="ab1/.:@<>`{}%#\n\r -_\"'()[]\\~&;\u2028é"), st.sets(st.text(max_size=3)))

@@ -292,6 +292,7 @@ def test_a_second_start_goes_on(path: Path) -> None:
     assert len(stored(path)) == 2
 
 
+@pytest.mark.filterwarnings("ignore:.*fork:DeprecationWarning")  # Python 3.12 and later
 def test_a_child_process_has_a_connection_of_its_own(
     path: Path, store: Callable[..., Store]
 ) -> None:

@@ -239,6 +239,7 @@ def in_a_child(work: Callable[[], bool]) -> int:
     return os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
 
 
+@pytest.mark.filterwarnings("ignore:.*fork:DeprecationWarning")  # Python 3.12 and later
 def test_a_forked_process_decodes(corrector: WebCorrector) -> None:
     """As a pre-forking server does it: the application first, then the processes."""
     app = create_app(Config(), corrector=corrector)  # type: ignore[arg-type]

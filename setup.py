@@ -102,7 +102,7 @@ setup(
             "flask>=3.0",
             "jsonschema>=4.20",
             "prometheus-client>=0.20",
-            "waitress>=3.0",
+            "waitress>=3.0.1,<4",
         ],
         "eval": [
             "errant>=3.0",

@@ -299,11 +299,11 @@ def serve(args: argparse.Namespace) -> int | None:
     return main(args)
 
 
-def feedback_export(args: argparse.Namespace) -> int | None:
-    """``gec feedback export``"""
-    from gec.web.feedback import export_main
+def feedback(args: argparse.Namespace) -> int | None:
+    """``gec feedback``"""
+    from gec.web.feedback_commands import main
 
-    return export_main(args)
+    return main(args)
 
 
 def convert(args: argparse.Namespace) -> int | None:
@@ -613,7 +613,7 @@ def build_parser() -> argparse.ArgumentParser:
     _add_convert(commands)
     _add_calibrate(commands)
     web.add_serve(commands, serve)
-    web.add_feedback(commands, feedback_export)
+    web.add_feedback(commands, feedback)
     return parser
 
 

@@ -289,6 +289,10 @@ class Corrector:
         """Return bundle, parameters, device, precision, threads, strategy and its setting."""
         return self._about | {"threads": torch.get_num_threads()}
 
+    def knows(self, word: str) -> bool:
+        """Whether the bundle's dictionary has a word; False where it has no dictionary."""
+        return self._speller is not None and self._speller.knows(word)
+
     def with_decoder(self, decode: Decode, *, interrupt: Interrupt | None = None) -> Corrector:
         """Return the same corrector with another decode function: a queue, a cache.
 

@@ -13,7 +13,7 @@ from dataclasses import replace
 
 from fake_corrector import fake_correction, replaced
 
-from gec.corrector import Correction, Decode, Options, Setting
+from gec.corrector import Correction, Decode, Interrupt, Options, Setting
 from gec.decoding.decoder import Hypothesis
 from gec.decoding.trace import Pass, Trace
 from gec.errors import ConfigError
@@ -66,6 +66,10 @@ class WebCorrector:
         }
         self.asked: list[Options] = []
         self._decode: Decode = self.decode
+        self._interrupt: Interrupt = lambda: None
+
+    def knows(self, word: str) -> bool:
+        return word in ("milk", "bread", "eggs", "cheese", "apples")
 
     def info(self) -> dict[str, str | int | float]:
         return {"bundle": "fake", "parameters": 3}
@@ -75,9 +79,10 @@ class WebCorrector:
     ) -> list[Hypothesis]:
         return self.model.decode(sources, tolerance)
 
-    def with_decoder(self, decode: Decode) -> WebCorrector:
+    def with_decoder(self, decode: Decode, *, interrupt: Interrupt | None = None) -> WebCorrector:
         other = copy.copy(self)
         other._decode = decode
+        other._interrupt = interrupt or self._interrupt
         return other
 
     def correct_many(
@@ -103,6 +108,7 @@ class WebCorrector:
 
     def _correct(self, text: str, options: Options) -> Correction:
         self.asked.append(options)
+        self._interrupt()
         setting = self.settings[options.setting or "balanced"]
         tolerance = setting.tolerance if options.tolerance is None else options.tolerance
         if any(end > len(text) for _, end in options.protected):

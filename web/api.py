@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator
 from contextlib import ExitStack
+from functools import partial
 from itertools import chain
 from typing import Any, NoReturn
 
@@ -12,7 +13,7 @@ from flask import Blueprint, Response, g, jsonify, request
 from flask.typing import ResponseReturnValue
 
 from gec.web import results
-from gec.web.calls import Call, Engine
+from gec.web.calls import Engine
 from gec.web.config import Config
 from gec.web.feedback import Store
 from gec.web.problems import Problem, as_problem
@@ -24,15 +25,23 @@ def blueprint(
 ) -> Blueprint:
     api = Blueprint("api", __name__, url_prefix="/api/v1")
 
+    def signer(values: dict[str, Any]) -> results.Sign | None:
+        if not values.get("feedback"):
+            return None
+        if store is None:
+            raise Problem(400, "invalid_request", "options.feedback: there is no feedback here")
+        return partial(store.sign, model=engine.model["name"])
+
     @api.post("/correct")
     def correct() -> ResponseReturnValue:
         body = _body(validators, "CorrectRequest", config)
         texts = [body["text"]] if isinstance(body["text"], str) else body["text"]
         values = body.get("options", {})
         spans = results.protected(values, texts[0]) if values.get("protect") else ()
-        with engine.call(g.began) as call:
+        sign = signer(values)
+        with engine.call(g.began, request.remote_addr or "") as call:
             corrections = call.correct(texts, engine.options(values, spans))
-            found = [results.result(correction, call, values) for correction in corrections]
+            found = [results.result(correction, call, values, sign) for correction in corrections]
         return jsonify({"version": 1, "model": engine.model, "results": found})
 
     @api.post("/stream")
@@ -40,11 +49,12 @@ def blueprint(
         body = _body(validators, "StreamRequest", config)
         text, values = body["text"], body.get("options", {})
         options = engine.options(values, results.protected(values, text))
+        sign = signer(values)
         with ExitStack() as stack:
-            call = stack.enter_context(engine.call(g.began))
+            call = stack.enter_context(engine.call(g.began, request.remote_addr or ""))
             parts = call.stream(text, options)
             first = next(parts)  # what is refused is refused before the answer begins
-            events = _events(chain([first], parts), text, call, values)
+            events = _events(results.events(chain([first], parts), text, call, values, sign))
             answer = Response(events, mimetype="text/event-stream")
             answer.headers["X-Accel-Buffering"] = "no"  # of a proxy
             answer.call_on_close(stack.pop_all().close)
@@ -76,9 +86,9 @@ def blueprint(
         if store is None:
             raise Problem(404, "no_feedback", "this server stores no feedback")
         body = _body(validators, "Feedback", config)
-        edit = results.in_code_points(body["edit"], body["sentence"], body)
-        store.add(body["sentence"], edit, body["decision"], engine.model["name"])
-        return "", 204
+        client = request.remote_addr or ""
+        id = store.decide(body["shown"], int(body["edit"]), body["decision"], client)
+        return jsonify({"id": id})
 
     return api
 
@@ -120,10 +130,10 @@ def _refuse(constant: str) -> NoReturn:
     raise ValueError(constant)
 
 
-def _events(parts: Iterator[Any], text: str, call: Call, values: dict[str, Any]) -> Iterator[str]:
+def _events(found: Iterator[tuple[str, dict[str, Any]]]) -> Iterator[str]:
     """Yield server-sent events; after the first, errors are events too."""
     try:
-        for name, data in results.events(parts, text, call, values):
+        for name, data in found:
             yield _event(name, data)
     except Exception as error:
         yield _event("error", as_problem(error).document())

@@ -12,6 +12,7 @@ from gec.web.calls import Engine
 from gec.web.config import Config, configure
 from gec.web.feedback import Store
 from gec.web.metrics import Metrics
+from gec.web.proxies import Forwarded
 from gec.web.schemas import Validators, schemas
 
 if TYPE_CHECKING:
@@ -34,7 +35,7 @@ def create_app(config: Config | None = None, *, corrector: Corrector | None = No
     engine = Engine(corrector, config, metrics.on_batch)
     found = schemas(config, tuple(corrector.settings))
     validators = Validators(found)
-    store = Store(config.feedback) if config.feedback else None
+    store = _store(config) if config.feedback else None
     if store is not None:
         engine.closing.append(store.close)
     engine.warm_up()
@@ -43,6 +44,7 @@ def create_app(config: Config | None = None, *, corrector: Corrector | None = No
     app.json.sort_keys = False  # type: ignore[attr-defined]
     app.config["MAX_FORM_MEMORY_SIZE"] = config.max_body  # the default refuses less
     app.extensions["gec"] = engine
+    app.wsgi_app = Forwarded(app.wsgi_app, config.trusted_proxy)  # type: ignore[assignment,method-assign]
     problems.register(app)
     security.register(app, config)
     metrics.watch(app, engine.service)
@@ -57,6 +59,10 @@ def engine_of(app: Flask) -> Engine:
     """Return what decodes for an app."""
     engine: Engine = app.extensions["gec"]
     return engine
+
+
+def _store(config: Config) -> Store:
+    return Store(str(config.feedback), days=config.feedback_days, quota=config.feedback_quota)
 
 
 def _load(config: Config) -> Corrector:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 import time
+from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
@@ -11,9 +12,11 @@ from typing import TYPE_CHECKING, Any
 from gec import __version__
 from gec.corrector import Options
 from gec.errors import ConfigError
+from gec.text.segmentation import Sentence, segment
 from gec.web.config import Config
 from gec.web.decoding import Closed, DeadlineExceeded, Decoded, DecodingService, QueueFull
 from gec.web.problems import Problem
+from gec.web.rates import client_of
 
 if TYPE_CHECKING:
     from gec.corrector import Correction, Corrector, SentenceResult
@@ -44,16 +47,17 @@ class Engine:
             ),
             batch_size=config.batch_size,
             queue_size=config.queue,
+            client_size=max(config.max_sentences, config.queue // 2),
             cache_size=config.cache,
             on_batch=on_batch,
         )
-        self._places = threading.BoundedSemaphore(config.threads - RESERVED)
+        self._places = Places(config.threads - RESERVED, config.client_requests)
         self.draining = False
         self.closing: list[Callable[[], None]] = []  # what else must be closed
 
     def warm_up(self) -> None:
         """Load what the first sentence would have to wait for."""
-        with self.call(now() + 600) as call:
+        with self.call(now() + 600, "") as call:
             call.correct(["This are a sentense."], self.options({}))
 
     @property
@@ -77,18 +81,19 @@ class Engine:
         )
 
     @contextmanager
-    def call(self, began: float) -> Iterator[Call]:
+    def call(self, began: float, address: str) -> Iterator[Call]:
         """Take one of the places for corrections; ``began`` is when the request came in.
 
         Raises:
-            Problem: 503, all places are taken; and what :class:`Call` raises.
+            Problem: 503, all places are taken; 429, the client has as many as one may have; and
+                what :class:`Call` raises.
         """
-        if not self._places.acquire(blocking=False):
-            raise Problem(503, "busy", "too many requests at once; try again", retry_after=1)
+        client = client_of(address)
+        self._places.take(client)
         try:
-            yield Call(self, began + self.config.timeout)
+            yield Call(self, began + self.config.timeout, client)
         finally:
-            self._places.release()
+            self._places.leave(client)
 
     def not_ready(self) -> str:
         """Say why new requests had better go elsewhere; empty if they need not."""
@@ -105,13 +110,42 @@ class Engine:
             self.closing.pop()()
 
 
-class Call:
-    """Corrections for one request, until ``deadline``."""
+class Places:
+    """The places for corrections; one client may have only some of them."""
 
-    def __init__(self, engine: Engine, deadline: float) -> None:
+    def __init__(self, places: int, per_client: int) -> None:
+        self._free = places
+        self._per_client = per_client or places
+        self._lock = threading.Lock()
+        self._taken: Counter[str] = Counter()
+
+    def take(self, client: str) -> None:
+        """Take a place, or raise a Problem."""
+        with self._lock:
+            if self._free < 1:
+                raise Problem(503, "busy", "too many requests at once; try again", retry_after=1)
+            if self._taken[client] >= self._per_client:
+                text = f"more than {self._per_client} requests at once from one client; try again"
+                raise Problem(429, "too_many_at_once", text, retry_after=1)
+            self._free -= 1
+            self._taken[client] += 1
+
+    def leave(self, client: str) -> None:
+        with self._lock:
+            self._free += 1
+            self._taken[client] -= 1
+            if not self._taken[client]:
+                del self._taken[client]
+
+
+class Call:
+    """Corrections for one client's request, until ``deadline``."""
+
+    def __init__(self, engine: Engine, deadline: float, client: str) -> None:
         self._engine = engine
         self._deadline = deadline
-        self._corrector = engine.corrector.with_decoder(self._decode)
+        self._client = client
+        self._corrector = engine.corrector.with_decoder(self._decode, interrupt=self._in_time)
         self._asked = 0
         self._found: dict[int, Decoded] = {}
 
@@ -132,6 +166,11 @@ class Call:
             size = self._engine.config.batch_size
             yield from self._corrector.stream(text, options, batch_size=size)
 
+    def sentences(self, text: str) -> list[Sentence]:
+        """Segment a text alone; raises as :meth:`correct` does."""
+        with _as_problems():
+            return segment(text, interrupt=self._in_time)
+
     def cost(self, sentence: SentenceResult) -> tuple[float, bool]:
         """Return the milliseconds that a sentence's decoding took, and whether it was known."""
         steps = sentence.trace.steps if sentence.trace else ()
@@ -147,11 +186,15 @@ class Call:
             raise Problem(
                 413, "too_many_sentences", f"a request may have {limit} sentences, not more"
             )
-        decoded = self._engine.service.decode(sources, tolerance, self._deadline)
+        decoded = self._engine.service.decode(sources, tolerance, self._deadline, self._client)
         for one in decoded:
             if one.hypothesis.steps:
                 self._found[id(one.hypothesis.steps[0])] = one
         return [one.hypothesis for one in decoded]
+
+    def _in_time(self) -> None:
+        if now() > self._deadline:
+            raise DeadlineExceeded
 
 
 @contextmanager

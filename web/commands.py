@@ -15,7 +15,8 @@ Run = Callable[[argparse.Namespace], int | None]
 _METAVARS = {
     "host": "ADDRESS", "model": "NAME", "device": "DEVICE", "precision": "TYPE",
     "setting": "NAME", "timeout": "SECONDS", "drain": "SECONDS", "max_body": "BYTES",
-    "cors": "ORIGIN", "trusted_proxy": "ADDRESS", "feedback": "FILE.sqlite",
+    "cors": "ORIGIN", "allowed_host": "HOST", "trusted_proxy": "ADDRESS", "picky": "NAME",
+    "feedback": "FILE.sqlite", "feedback_quota": "BYTES",
 }  # fmt: skip
 _NOT_ON_THE_LINE = {"token"}  # everybody on the machine could read it there
 
@@ -55,14 +56,32 @@ def add_feedback(commands: Commands[argparse.ArgumentParser], run: Run) -> None:
     summary = "Use what users accepted and ignored in the editor."
     parser = commands.add_parser("feedback", help=summary, description=summary, allow_abbrev=False)
     steps = parser.add_subparsers(title="commands", metavar="COMMAND", required=True)
-    export = command(steps, "export", run, "Write stored feedback as M2 or as parallel text.")
-    add = export.add_argument
-    add("file", metavar="FILE.sqlite", help="what gec serve --feedback has written")
-    add(
+    export = command(steps, "export", run, "Write the decided sentences for training.")
+    export.set_defaults(step="export")
+    export.add_argument(
         "--format",
         choices=("m2", "parallel"),
         default="m2",
         help="M2 with the accepted edits, or lines of sentence, tab, corrected sentence "
         "(default: m2)",
     )
-    add("--output", "-o", default="-", metavar="FILE", help="file to write (default: -, stdout)")
+    shown = command(steps, "list", run, "Write all that is stored, with ids, as JSON Lines.")
+    shown.set_defaults(step="list")
+    for parser in (export, shown):
+        parser.add_argument(
+            "--output", "-o", default="-", metavar="FILE", help="file to write (default: -, stdout)"
+        )
+    delete = command(steps, "delete", run, "Delete stored sentences with their decisions.")
+    delete.set_defaults(step="delete")
+    for parser in (export, shown, delete):
+        parser.add_argument(
+            "file", metavar="FILE.sqlite", help="what gec serve --feedback has written"
+        )
+    which = delete.add_mutually_exclusive_group(required=True)
+    which.add_argument("--id", metavar="ID", help="the sentence that gec feedback list calls ID")
+    which.add_argument(
+        "--text", metavar="TEXT", help="all sentences that contain this text; case counts"
+    )
+    which.add_argument(
+        "--older-than", type=natural, metavar="DAYS", help="all stored more than DAYS days ago"
+    )

@@ -6,6 +6,7 @@ The file's table ``[serve]`` and the environment have the names of :class:`Confi
 
 from __future__ import annotations
 
+import ipaddress
 import math
 import tomllib
 from collections.abc import Mapping
@@ -14,6 +15,10 @@ from typing import Any, get_type_hints
 
 from gec.errors import ConfigError
 from gec.files import read_document
+
+SETTINGS = ("precise", "balanced", "thorough")
+MIN_TOKEN = 16
+"""The least length of a bearer token."""
 
 
 def _setting(default: Any, help: str, *, least: float = 0, most: float = math.inf) -> Any:
@@ -42,18 +47,33 @@ class Config:
     rate: float = _setting(600.0, "requests a minute from a client; 0 is no limit")
 
     batch_size: int = _setting(16, "sentences decoded together", least=1)
-    queue: int = _setting(4000, "sentences that may wait to be decoded", least=1)
+    queue: int = _setting(
+        8000, "sentences that may wait to be decoded; half of them one client's", least=1
+    )
     cache: int = _setting(20_000, "sentences to remember; 0 remembers none")
     threads: int = _setting(24, "requests served at the same time", least=4, most=1000)
+    client_requests: int = _setting(
+        8, "texts corrected at the same time for one client; 0 is no limit"
+    )
     connections: int = _setting(500, "open connections", least=10)
     drain: float = _setting(30.0, "seconds that requests in progress get after SIGTERM")
 
-    token: str | None = _setting(None, "bearer token that the APIs ask for")
-    cors: tuple[str, ...] = _setting((), "origins whose pages may use the APIs; * is any")
-    trusted_proxy: str | None = _setting(
-        None, "address of the proxy in front, whose X-Forwarded-For is believed"
+    token: str | None = _setting(
+        None, f"bearer token that the APIs ask for, of {MIN_TOKEN} characters or more"
     )
+    cors: tuple[str, ...] = _setting((), "origins whose pages may use the APIs; * is any")
+    allowed_host: tuple[str, ...] = _setting(
+        (), "names that requests may call the server by, besides its address; * is any"
+    )
+    trusted_proxy: tuple[str, ...] = _setting(
+        (), "addresses or networks of proxies in front, whose X-Forwarded headers count"
+    )
+    picky: str = _setting("thorough", "the setting of LanguageTool's level=picky")
     feedback: str | None = _setting(None, "SQLite file for what users accept and ignore")
+    feedback_days: int = _setting(365, "days that feedback is kept; 0 is for ever")
+    feedback_quota: int = _setting(
+        2**20, "bytes of feedback a day that one client may have stored", least=1
+    )
 
     def __post_init__(self) -> None:
         for setting in fields(self):
@@ -63,13 +83,33 @@ class Config:
                 if not least <= value <= most:
                     bound = f"at least {least:g}" if value < least else f"at most {most:g}"
                     raise ConfigError(f"{setting.name} must be {bound}, not {value}")
-        if self.token is not None and (not self.token.isascii() or len(self.token) < 8):
-            raise ConfigError("token must have at least 8 characters, all of them ASCII")
+        if self.token is not None and not (self.token.isascii() and self.token.isprintable()):
+            raise ConfigError("token must be printable ASCII characters")
+        if self.token is not None and len(self.token) < MIN_TOKEN:
+            raise ConfigError(
+                f"token must have at least {MIN_TOKEN} characters, not {len(self.token)}; "
+                "make one for example with: openssl rand -hex 32"
+            )
+        if self.picky not in SETTINGS:
+            raise ConfigError(f"picky must be one of {', '.join(SETTINGS)}, not {self.picky!r}")
         for origin in self.cors:
             if origin != "*" and ("://" not in origin or origin.endswith("/")):
                 raise ConfigError(
                     f"cors: {origin!r} is no origin; write for example https://example.org"
                 )
+        for name in self.allowed_host:
+            if not name or "/" in name or (":" in name and not name.startswith("[")):
+                raise ConfigError(
+                    f"allowed_host: {name!r} is no host name; write for example gec.example.org"
+                )
+        for network in self.trusted_proxy:
+            try:
+                ipaddress.ip_network(network)
+            except ValueError:
+                raise ConfigError(
+                    f"trusted_proxy: {network!r} is no address or network; write for example "
+                    "10.0.0.1 or 10.0.0.0/8"
+                ) from None
         if self.max_sentences > self.queue:
             raise ConfigError(f"max_sentences ({self.max_sentences}) exceeds queue ({self.queue})")
 

@@ -1,15 +1,20 @@
 """One thread that decodes for all requests: merged batches, a bounded queue, deadlines, a cache.
 
-A request asks for sentences (token ids) at one tolerance and waits. Requests take turns, sentence
-by sentence, to fill each batch, so that a long document does not hold up a short one. What two
-requests want at the same time is decoded once. Whatever the model raises costs the sentences that
-raise it, never the thread.
+A request asks for sentences (token ids) at one tolerance and waits. Clients take turns to fill each
+batch, and so do the requests of one client, sentence by sentence: neither a long document nor many
+requests hold up another client's short one. What two requests want at the same time is decoded
+once. Whatever the model raises costs the sentences that raise it, never the thread.
+
+The thread starts with the first sentence. A process that forks, as some servers do once the
+application is loaded, leaves its child an empty queue, an empty cache and no thread.
 """
 
 from __future__ import annotations
 
+import os
 import threading
 import time
+import weakref
 from collections import OrderedDict, deque
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
@@ -86,8 +91,9 @@ def _places(key: Key, hypothesis: Hypothesis) -> int:
 class _Ticket:
     """One request: what it still waits for, and what it got."""
 
-    def __init__(self, tolerance: float) -> None:
+    def __init__(self, tolerance: float, client: object | None = None) -> None:
         self.tolerance = tolerance
+        self.client = self if client is None else client
         self.queued: deque[_Task] = deque()  # those that this request has brought
         self.open: dict[Key, _Task] = {}  # all that it waits for
         self.found: dict[Key, Decoded] = {}
@@ -112,6 +118,7 @@ class DecodingService:
         decode: gives the hypotheses of sources, in order; only ever called in the one thread.
         batch_size: sentences decoded together.
         queue_size: sentences that may wait; a request with more is refused.
+        client_size: those of one client; None is no limit.
         cache_size: places of the cache; 0 remembers nothing.
         on_batch: told the size and the seconds of each batch.
     """
@@ -122,43 +129,61 @@ class DecodingService:
         *,
         batch_size: int = 32,
         queue_size: int = 4000,
+        client_size: int | None = None,
         cache_size: int = 20_000,
         on_batch: Callable[[int, float], None] | None = None,
     ) -> None:
         self._decode = decode
         self.batch_size = batch_size
         self.queue_size = queue_size
-        self.cache = Cache(cache_size)
+        self.client_size = queue_size if client_size is None else client_size
         self._on_batch = on_batch or (lambda size, seconds: None)
-        self._lock = threading.Lock()
-        self._changed = threading.Condition(self._lock)
-        self._tickets: deque[_Ticket] = deque()  # those with sentences in the queue
-        self._tasks: dict[Key, _Task] = {}  # all queued or being decoded
-        self._closing = False
-        self._busy_since: float | None = None
         self._pace = 0.02  # seconds a sentence, smoothed
-        self.queued = 0
         self.hits = 0
         self.misses = 0
         self.failures = 0
-        self._thread = threading.Thread(target=self._run, name="gec-decoding", daemon=True)
-        self._thread.start()
+        self._begin(cache_size)
+        _services.add(self)
+
+    def _begin(self, cache_size: int) -> None:
+        """Start with an empty queue and no thread: when made, and in a child after a fork."""
+        self.cache = Cache(cache_size)
+        self._lock = threading.Lock()
+        self._changed = threading.Condition(self._lock)
+        # clients with sentences in the queue, the next to be served first, and their requests
+        self._line: OrderedDict[object, deque[_Ticket]] = OrderedDict()
+        self._tasks: dict[Key, _Task] = {}  # all queued or being decoded
+        self._closing = False
+        self._busy_since: float | None = None
+        self.queued = 0
+        self._thread: threading.Thread | None = None
+
+    def after_fork(self) -> None:
+        """Begin anew in a child process, where neither thread nor waiting requests live on."""
+        self._begin(self.cache.places)
 
     # ------------------------------------------------------------------------- requests' side
 
-    def decode(self, sources: Sequence[Source], tolerance: float, deadline: float) -> list[Decoded]:
+    def decode(
+        self,
+        sources: Sequence[Source],
+        tolerance: float,
+        deadline: float,
+        client: str | None = None,
+    ) -> list[Decoded]:
         """Return what the model makes of the sources, in order; wait until ``deadline`` at most.
 
-        ``deadline`` is a reading of :func:`time.monotonic`.
+        ``deadline`` is a reading of :func:`time.monotonic`. Without a ``client`` the request is a
+        client of its own.
 
         Raises:
-            QueueFull: too many sentences wait already.
+            QueueFull: too many sentences wait already, in all or of this client.
             DeadlineExceeded: it is late; sentences that nobody else wants leave the queue.
             Closed: the service does not go on.
             Exception: what the model raised at one of these sources.
         """
         keys = [(tuple(source), tolerance) for source in sources]
-        ticket = self._submit(keys, tolerance)
+        ticket = self._submit(keys, _Ticket(tolerance, client))
         finished = ticket.done.wait(max(0.0, deadline - time.monotonic()))
         if not finished or ticket.error is not None:
             with self._lock:
@@ -169,8 +194,7 @@ class DecodingService:
             raise DeadlineExceeded
         return [ticket.found[key] for key in keys]
 
-    def _submit(self, keys: Iterable[Key], tolerance: float) -> _Ticket:
-        ticket = _Ticket(tolerance)
+    def _submit(self, keys: Iterable[Key], ticket: _Ticket) -> _Ticket:
         with self._lock:
             if self._closing:
                 raise Closed
@@ -183,8 +207,7 @@ class DecodingService:
                     ticket.open[key] = task
                 else:
                     fresh.append(key)
-            if self.queued + len(fresh) > self.queue_size:
-                raise QueueFull(self.queued * self._pace)
+            self._check_room(len(fresh), ticket.client)
             self.hits += len(ticket.found) + len(ticket.open)
             self.misses += len(fresh)
             for task in ticket.open.values():
@@ -197,11 +220,20 @@ class DecodingService:
                 ticket.done.set()
         return ticket
 
+    def _check_room(self, count: int, client: object) -> None:
+        own = sum(len(ticket.queued) for ticket in self._line.get(client, ()))
+        if self.queued + count > self.queue_size or own + count > self.client_size:
+            raise QueueFull(self.queued * self._pace)
+
     def _enqueue(self, ticket: _Ticket, count: int) -> None:
         if count:
             self.queued += count
-            if ticket not in self._tickets:
-                self._tickets.append(ticket)
+            own = self._line.setdefault(ticket.client, deque())
+            if ticket not in own:
+                own.append(ticket)
+            if self._thread is None:
+                self._thread = threading.Thread(target=self._run, name="gec-decoding", daemon=True)
+                self._thread.start()
             self._changed.notify()
 
     def _abandon(self, ticket: _Ticket) -> None:
@@ -209,8 +241,7 @@ class DecodingService:
         for task in ticket.open.values():
             task.tickets.remove(ticket)
         ticket.open = {}
-        if ticket in self._tickets:
-            self._tickets.remove(ticket)
+        self._leave_line(ticket)
         self.queued -= len(ticket.queued)
         for task in ticket.queued:
             if task.tickets:
@@ -220,6 +251,13 @@ class DecodingService:
             else:
                 del self._tasks[task.key]
         ticket.queued.clear()
+
+    def _leave_line(self, ticket: _Ticket) -> None:
+        own = self._line.get(ticket.client, deque())
+        if ticket in own:
+            own.remove(ticket)
+            if not own:
+                del self._line[ticket.client]
 
     # --------------------------------------------------------------------------- the one thread
 
@@ -232,28 +270,37 @@ class DecodingService:
                     self._fail(task, error)
 
     def _take(self) -> list[_Task]:
-        """Wait for sentences and return the next batch: a sentence of each request in turn."""
+        """Wait for sentences and return the next batch: a sentence of each client in turn."""
         with self._lock:
             self._busy_since = None
-            while not self._tickets:
+            while not self._line:
                 if self._closing:
                     return []
                 self._changed.wait()
-            tolerance = self._tickets[0].tolerance
-            turns = deque(t for t in self._tickets if t.tolerance == tolerance)
+            tolerance = next(iter(self._line.values()))[0].tolerance
+            turns: deque[deque[_Ticket]] = deque()
+            for own in self._line.values():
+                if fitting := deque(t for t in own if t.tolerance == tolerance):
+                    turns.append(fitting)
             batch: list[_Task] = []
-            served: set[_Ticket] = set()
+            served: dict[_Ticket, None] = {}
             while turns and len(batch) < self.batch_size:
-                ticket = turns.popleft()
+                tickets = turns.popleft()
+                ticket = tickets.popleft()
                 batch.append(ticket.queued.popleft())
-                served.add(ticket)
+                served.pop(ticket, None)
+                served[ticket] = None
                 if ticket.queued:
-                    turns.append(ticket)
+                    tickets.append(ticket)
+                if tickets:
+                    turns.append(tickets)
             self.queued -= len(batch)
-            # who was served goes to the end of the line
-            line = [t for t in self._tickets if t not in served]
-            line += [t for t in self._tickets if t in served and t.queued]
-            self._tickets = deque(line)
+            for ticket in served:  # who was served goes to the end of the line
+                self._leave_line(ticket)
+                if ticket.queued:
+                    self._line.setdefault(ticket.client, deque()).append(ticket)
+                if ticket.client in self._line:
+                    self._line.move_to_end(ticket.client)
             self._busy_since = time.monotonic()
             return batch
 
@@ -312,13 +359,27 @@ class DecodingService:
 
     def stuck(self, seconds: float) -> bool:
         """Whether the thread is gone, or has been at one batch for so long."""
-        since = self._busy_since
+        since, thread = self._busy_since, self._thread
         late = since is not None and time.monotonic() - since > seconds
-        return late or not self._thread.is_alive()
+        gone = self._closing if thread is None else not thread.is_alive()
+        return late or gone
 
     def close(self, timeout: float | None = None) -> None:
         """Refuse new sentences, decode those in the queue, and end the thread."""
         with self._lock:
             self._closing = True
             self._changed.notify()
-        self._thread.join(timeout)
+        if self._thread is not None:
+            self._thread.join(timeout)
+
+
+_services: weakref.WeakSet[DecodingService] = weakref.WeakSet()
+
+
+def _after_fork() -> None:
+    for service in list(_services):
+        service.after_fork()
+
+
+if hasattr(os, "register_at_fork"):  # Windows does not fork
+    os.register_at_fork(after_in_child=_after_fork)

@@ -1,164 +1,285 @@
-"""What users accepted and ignored, with their consent: stored in SQLite, exported for training."""
+"""What users made of the corrections they were shown, with their consent: stored in SQLite.
+
+The client has no say in what was shown. The server signs each sentence together with all of its
+edits (:meth:`Store.sign`); a decision names that token and one edit. The key lies in the file, so
+that tokens outlive the process and several processes may share them.
+"""
 
 from __future__ import annotations
 
-import argparse
+import hashlib
+import hmac
+import json
 import os
+import secrets
 import sqlite3
-import sys
 import threading
-from collections.abc import Iterator
-from contextlib import closing
-from itertools import chain
+from base64 import urlsafe_b64decode, urlsafe_b64encode
+from collections.abc import Sequence
+from contextlib import closing, suppress
+from dataclasses import dataclass
+from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING
 
 from gec import __version__
-from gec.corrector import Correction, SentenceResult
 from gec.errors import InputError
-from gec.formats import to_m2
-from gec.text.edits import Edit, apply
-from gec.text.words import split_words
 from gec.web.problems import Problem
+from gec.web.rates import RateLimit
+
+if TYPE_CHECKING:
+    from gec.text.edits import Edit
 
 MAX_BYTES = 2**30
+MAX_SENTENCE = 10_000
+MAX_TOKEN = 2**18
+DECISIONS = ("accepted", "ignored", "undecided")
+_DAY = 86_400
 _PAGE = 4096
 _SCHEMA = """
-    CREATE TABLE IF NOT EXISTS feedback (
-        id INTEGER PRIMARY KEY,
+    CREATE TABLE IF NOT EXISTS meta (name TEXT PRIMARY KEY, value BLOB NOT NULL) STRICT;
+    CREATE TABLE IF NOT EXISTS shown (
+        number INTEGER PRIMARY KEY,
+        id TEXT NOT NULL UNIQUE,
         day TEXT NOT NULL DEFAULT (date('now')),
         sentence TEXT NOT NULL,
+        model TEXT NOT NULL,
+        gec TEXT NOT NULL
+    ) STRICT;
+    CREATE TABLE IF NOT EXISTS edit (
+        shown INTEGER NOT NULL REFERENCES shown (number) ON DELETE CASCADE,
+        number INTEGER NOT NULL,
         start INTEGER NOT NULL,
         end INTEGER NOT NULL,
-        original TEXT NOT NULL,
         replacement TEXT NOT NULL,
         type TEXT NOT NULL,
         confidence REAL NOT NULL,
-        decision TEXT NOT NULL CHECK (decision IN ('accepted', 'ignored')),
-        model TEXT NOT NULL,
-        gec TEXT NOT NULL
-    ) STRICT
+        decision TEXT CHECK (decision IN ('accepted', 'ignored')),
+        PRIMARY KEY (shown, number)
+    ) STRICT;
 """
+
+ShownEdit = tuple[int, int, str, str, float]
+"""Start and end in code points of the sentence, replacement, type, confidence."""
+
+
+@dataclass(frozen=True, slots=True)
+class Shown:
+    """A sentence as it was shown, with all edits that were."""
+
+    id: str
+    sentence: str
+    edits: tuple[ShownEdit, ...]
+    model: str
 
 
 class Store:
-    """The file that ``gec serve --feedback`` writes; one connection, one writer at a time."""
+    """The file that ``gec serve --feedback`` writes; one connection a process, one writer a time.
 
-    def __init__(self, path: str, *, max_bytes: int = MAX_BYTES) -> None:
+    Args:
+        path: the file; made if it is not there.
+        max_bytes: its full size.
+        days: how long a sentence is kept; 0 is for ever.
+        quota: bytes a day that one client may have stored.
+
+    Raises:
+        InputError: the file cannot be used.
+    """
+
+    def __init__(
+        self, path: str, *, max_bytes: int = MAX_BYTES, days: int = 0, quota: int = MAX_BYTES
+    ) -> None:
+        self._path = path
+        self._pages = max_bytes // _PAGE
+        self._days = days
+        self._quota = RateLimit(quota, _DAY)
         self._lock = threading.Lock()
+        self._opened: dict[int, sqlite3.Connection] = {}  # by process; a parent's is never used
+        self._today = ""
         try:
             descriptor = os.open(path, os.O_CREAT | os.O_RDWR, 0o600)  # people's own sentences
             os.close(descriptor)
-            self._connection = sqlite3.connect(path, check_same_thread=False, timeout=10)
-            self._connection.execute(f"PRAGMA max_page_count = {max_bytes // _PAGE}")
-            self._connection.execute("PRAGMA journal_mode = WAL")
-            self._connection.execute("PRAGMA synchronous = NORMAL")
-            with self._connection:
-                self._connection.execute(_SCHEMA)
+            with self._lock:
+                self._key = _key(self._connection())
+                self._expire()
         except (OSError, sqlite3.Error) as error:
             raise InputError(f"{path}: feedback cannot be stored there ({error})") from None
 
-    def add(self, sentence: str, edit: dict[str, Any], decision: str, model: str) -> None:
-        """Store one decision; ``edit`` is the API's, in code points.
+    def sign(self, sentence: str, edits: Sequence[Edit], model: str) -> str | None:
+        """Return a token for a sentence and all edits shown; their offsets count from its start.
+
+        None where there is nothing to decide, or where M2 could not hold it.
+        """
+        if not edits or not _is_plain(sentence, edits):
+            return None
+        rows = [(e.start, e.end, e.replacement, e.type, e.confidence) for e in edits]
+        value = [secrets.token_hex(12), sentence, rows, model]
+        data = json.dumps(value, ensure_ascii=False, separators=(",", ":"))
+        try:
+            payload = data.encode()
+        except UnicodeEncodeError:  # a lone surrogate
+            return None
+        token = f"{_text(payload)}.{_text(self._signature(payload))}"
+        return token if len(token) <= MAX_TOKEN else None
+
+    def decide(self, token: str, number: int, decision: str, client: str) -> str:
+        """Store what a user has done with edit ``number`` of what was shown; return its id.
+
+        The later decision about an edit counts. A sentence with no decision left is forgotten.
 
         Raises:
-            Problem: 409, the edit does not fit the sentence; 507, the file is full.
+            Problem: 409, this was never shown; 429, the client has its quota; 507, no more room.
         """
-        start, end = int(edit["start"]), int(edit["end"])
-        if not start <= end <= len(sentence) or sentence[start:end] != edit["original"]:
-            raise Problem(409, "edit_does_not_fit", "the edit's original is not in its place")
-        row = (
-            sentence, start, end, edit["original"], edit["replacement"], edit["type"],
-            float(edit["confidence"]), decision, model, __version__,
-        )  # fmt: skip
-        names = (
-            "sentence, start, end, original, replacement, type, confidence, decision, model, gec"
-        )
-        marks = ", ".join("?" * len(row))
+        shown = self._read(token)
+        if number >= len(shown.edits):
+            text = f"edit must be less than {len(shown.edits)}, the number of edits shown"
+            raise Problem(409, "not_shown", text)
         try:
-            with self._lock, self._connection:
-                self._connection.execute(f"INSERT INTO feedback ({names}) VALUES ({marks})", row)
-        except UnicodeEncodeError:
-            raise Problem(400, "invalid_request", "the text has a lone surrogate") from None
+            with self._lock:
+                self._expire()
+                with self._connection() as base:
+                    if not self._is_stored(base, shown.id):
+                        if decision == "undecided":
+                            return shown.id
+                        self._charge(client, len(token))
+                        _insert(base, shown)
+                    _update(base, shown.id, number, decision)
+                if decision == "undecided":
+                    self._forget_undecided(shown.id)
         except sqlite3.OperationalError as error:
             if "full" in str(error):
                 raise Problem(507, "feedback_full", "no more feedback can be stored") from None
             raise
+        return shown.id
 
     def close(self) -> None:
         with self._lock:
-            self._connection.close()
+            if os.getpid() in self._opened:
+                self._opened.pop(os.getpid()).close()
 
+    def _read(self, token: str) -> Shown:
+        payload, _, signature = token.partition(".")
+        with suppress(ValueError):
+            data = urlsafe_b64decode(payload.encode("ascii") + b"==")
+            given = urlsafe_b64decode(signature.encode("ascii") + b"==")
+            if _text(data) == payload and hmac.compare_digest(given, self._signature(data)):
+                id, sentence, edits, model = json.loads(data)
+                return Shown(id, sentence, tuple(map(tuple, edits)), model)
+        raise Problem(409, "not_shown", "this server has shown no such corrections")
 
-# ---------------------------------------------------------------------------------------- export
+    def _signature(self, payload: bytes) -> bytes:
+        return hmac.new(self._key, payload, hashlib.sha256).digest()
 
+    def _is_stored(self, base: sqlite3.Connection, id: str) -> bool:
+        return base.execute("SELECT 1 FROM shown WHERE id = ?", (id,)).fetchone() is not None
 
-def export_main(args: argparse.Namespace) -> int:
-    """``gec feedback export``"""
-    found = export(args.file, args.format)
-    lines = chain([next(found, "")], found)  # a bad file is found before another is overwritten
-    if args.output == "-":
-        for line in lines:
-            sys.stdout.buffer.write(line.encode())
-        return 0
-    try:
-        with Path(args.output).open("w", encoding="utf-8", newline="") as file:
-            file.writelines(lines)
-    except OSError as error:
-        raise InputError(f"{args.output}: cannot be written ({error.strerror})") from None
-    return 0
+    def _charge(self, client: str, size: int) -> None:
+        wait = self._quota.take(client, size)
+        if wait:
+            text = "this client has stored as much feedback as it may in a day"
+            raise Problem(429, "feedback_quota", text, retry_after=wait)
 
-
-def export(path: str, form: str) -> Iterator[str]:
-    """Yield the M2 blocks, or the lines of parallel text, of all sentences in a file.
-
-    A sentence has the edits that were accepted and not ignored later; of two that overlap, the
-    later one. What was only ignored shows in a sentence that stays as it is. Words are set off by
-    blanks in both forms.
-
-    Raises:
-        InputError: the file is not there, or not one of ours.
-    """
-    for sentence, decided in _decisions(path):
-        edits = sorted(decided, key=lambda edit: (edit.start, edit.end))
-        corrected = apply(sentence, edits)
-        source, target = (
-            [word.text for word in split_words(text)] for text in (sentence, corrected)
+    def _forget_undecided(self, id: str) -> None:
+        forget(
+            self._connection(),
+            "id = ? AND NOT EXISTS "
+            "(SELECT 1 FROM edit WHERE shown = shown.number AND decision IS NOT NULL)",
+            (id,),
         )
-        if form == "parallel":
-            yield f"{' '.join(source)}\t{' '.join(target)}\n"
-            continue
-        result = SentenceResult(0, len(sentence), tuple(source), tuple(target), None, 0.0)
-        yield to_m2(Correction(sentence, corrected, tuple(edits), (result,)))
+
+    def _expire(self) -> None:
+        """Once a day, forget what is older than it may be."""
+        today = datetime.now(UTC).date().isoformat()
+        if self._days and today != self._today:
+            forget_older(self._connection(), self._days)
+        self._today = today
+
+    def _connection(self) -> sqlite3.Connection:
+        """Return this process's connection: SQLite's must not be carried over a fork."""
+        base = self._opened.get(os.getpid())
+        if base is None:
+            base = connect(self._path)
+            base.execute(f"PRAGMA max_page_count = {self._pages}")
+            base.execute("PRAGMA journal_mode = WAL")
+            base.execute("PRAGMA synchronous = NORMAL")
+            base.executescript(_SCHEMA)
+            self._opened[os.getpid()] = base
+        return base
 
 
-def _decisions(path: str) -> Iterator[tuple[str, list[Edit]]]:
-    if not Path(path).is_file():
-        raise InputError(f"{path}: no such file")
-    query = (
-        "SELECT sentence, start, end, original, replacement, type, confidence, decision "
-        "FROM feedback ORDER BY min(id) OVER (PARTITION BY sentence), id"
-    )
+# ---------------------------------------------------------------------------------------- the file
+
+
+def connect(path: str) -> sqlite3.Connection:
+    """Open a file that is there; raises InputError if it is an earlier version's."""
+    uri = f"{Path(path).resolve().as_uri()}?mode=rw"
+    base = sqlite3.connect(uri, uri=True, check_same_thread=False, timeout=10)
     try:
-        with closing(sqlite3.connect(f"{Path(path).resolve().as_uri()}?mode=ro", uri=True)) as base:
-            sentence: str | None = None
-            kept: list[Edit] = []
-            for row in base.execute(query):
-                if row[0] != sentence:
-                    if sentence is not None:
-                        yield sentence, kept
-                    sentence, kept = row[0], []
-                _, start, end, original, replacement, kind, confidence, decision = row
-                edit = Edit(start, end, original, replacement, kind, confidence, "")
-                kept = [other for other in kept if not _overlap(edit, other)]
-                if decision == "accepted":
-                    kept.append(edit)
-            if sentence is not None:
-                yield sentence, kept
-    except sqlite3.Error as error:
-        raise InputError(f"{path}: not a feedback file ({error})") from None
+        base.execute("PRAGMA foreign_keys = ON")
+        base.execute("PRAGMA secure_delete = ON")  # what is deleted is overwritten
+        old = "SELECT 1 FROM sqlite_schema WHERE type = 'table' AND name = 'feedback'"
+        if base.execute(old).fetchone():
+            raise InputError(
+                f"{path}: an earlier version wrote this file; it lacks the edits left undecided. "
+                "Name a new file"
+            )
+    except BaseException:
+        base.close()
+        raise
+    return base
 
 
-def _overlap(edit: Edit, other: Edit) -> bool:
-    same = (edit.start, edit.end) == (other.start, other.end)
-    return same or (edit.start < other.end and other.start < edit.end)
+def forget(base: sqlite3.Connection, where: str, values: Sequence[object]) -> int:
+    """Delete the sentences that a condition names, from file and journal; return how many."""
+    with base:
+        count = base.execute(f"DELETE FROM shown WHERE {where}", tuple(values)).rowcount
+    if count:
+        with closing(base.execute("PRAGMA wal_checkpoint(TRUNCATE)")) as rows:
+            rows.fetchall()
+    return count
+
+
+def forget_older(base: sqlite3.Connection, days: int) -> int:
+    """Delete the sentences that were stored more than ``days`` days ago; return how many."""
+    return forget(base, "day < date('now', ?)", (f"-{days} days",))
+
+
+def _key(base: sqlite3.Connection) -> bytes:
+    with base:
+        base.execute("INSERT OR IGNORE INTO meta VALUES ('key', ?)", (secrets.token_bytes(32),))
+    key: bytes = base.execute("SELECT value FROM meta WHERE name = 'key'").fetchone()[0]
+    return key
+
+
+def _insert(base: sqlite3.Connection, shown: Shown) -> None:
+    row = (shown.id, shown.sentence, shown.model, __version__)
+    number = base.execute(
+        "INSERT INTO shown (id, sentence, model, gec) VALUES (?, ?, ?, ?)", row
+    ).lastrowid
+    base.executemany(
+        "INSERT INTO edit VALUES (?, ?, ?, ?, ?, ?, ?, NULL)",
+        [(number, place, *edit) for place, edit in enumerate(shown.edits)],
+    )
+
+
+def _update(base: sqlite3.Connection, id: str, number: int, decision: str) -> None:
+    base.execute(
+        "UPDATE edit SET decision = ? "
+        "WHERE number = ? AND shown = (SELECT number FROM shown WHERE id = ?)",
+        (None if decision == "undecided" else decision, number, id),
+    )
+
+
+def _is_plain(sentence: str, edits: Sequence[Edit]) -> bool:
+    """Whether a sentence and its edits can be written as M2 and as lines with tabs."""
+    return (
+        len(sentence) <= MAX_SENTENCE
+        and all(0 <= e.start <= e.end <= len(sentence) for e in edits)
+        and not any("|||" in text for text in (sentence, *(e.replacement for e in edits)))
+        and all(e.replacement == "".join(e.replacement.splitlines()) for e in edits)
+        and not any("\t" in e.replacement for e in edits)
+    )
+
+
+def _text(data: bytes) -> str:
+    return urlsafe_b64encode(data).rstrip(b"=").decode()

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -12,16 +13,17 @@ from flask.typing import ResponseReturnValue
 from gec import __version__
 from gec.formats import Positions
 from gec.messages import MESSAGES
-from gec.text.segmentation import segment
 from gec.web.annotated import Annotated, parse
 from gec.web.calls import Call, Engine
 from gec.web.config import Config
+from gec.web.language import foreign
 from gec.web.matches import category_of, matches, rule_id
 from gec.web.problems import Problem
 from gec.web.schemas import LANGUAGES, LEVELS, MODES
 
 if TYPE_CHECKING:
     from gec.corrector import Correction, Options
+    from gec.text.segmentation import Sentence
 
 OLD_NAMES = {
     "enabled": "enabledRules",
@@ -29,6 +31,8 @@ OLD_NAMES = {
     "preferredvariants": "preferredVariants",
     "autodetect": "language=auto",
 }
+NO_LANGUAGE = {"name": "NoopLanguage", "code": "zz"}
+"""LanguageTool's language for text that it has no rules for."""
 _SOFTWARE = {
     "name": "gec",
     "version": __version__,
@@ -65,13 +69,16 @@ def blueprint(config: Config, engine: Engine) -> Blueprint:
     @api.route("/check", methods=["GET", "POST"])
     def check() -> ResponseReturnValue:
         asked = read_check({**request.args.to_dict(), **request.form.to_dict()}, config)
-        if asked.text_level_only:  # we look at sentences
-            return jsonify(_empty(asked))
-        setting = "thorough" if asked.picky and "thorough" in engine.corrector.settings else None
+        picky = asked.picky and config.picky in engine.corrector.settings
+        setting = config.picky if picky else None
         options = engine.options({"setting": setting}, asked.text.protected())
-        with engine.call(g.began) as call:
-            parts, complete = _parts(call, asked, options, config.timeout)
-            return jsonify(_answer(asked, parts, complete))
+        client = request.remote_addr or ""
+        with _in_time(config.timeout), engine.call(g.began, client) as call:
+            other = foreign(asked.text.plain, engine.corrector.knows)
+            if asked.text_level_only or (asked.detect and other):  # we look at English sentences
+                return jsonify(_empty(asked, other, call.sentences(asked.text.plain)))
+            parts, complete = _parts(call, asked, options)
+            return jsonify(_answer(asked, other, parts, complete))
 
     @api.get("/languages")
     def languages() -> ResponseReturnValue:
@@ -136,15 +143,17 @@ def read_check(values: Mapping[str, str], config: Config) -> Check:
         raise _bad("'preferredVariants' needs 'language=auto'")
     if any("-" not in variant for variant in variants):
         raise _bad("'preferredVariants' takes codes with a dash, such as en-GB")
-    enabled = _names(values, "enabledRules") | _names(values, "enabledCategories")
-    disabled = _names(values, "disabledRules") | _names(values, "disabledCategories")
+    enabled, disabled = (
+        frozenset(_names(values, f"{which}Rules") + _names(values, f"{which}Categories"))
+        for which in ("enabled", "disabled")
+    )
     only = _flag(values, "enabledOnly")
     if only and (not enabled or disabled):
         raise _bad("'enabledOnly' needs enabled rules or categories, and no disabled ones")
     mode = _choice(values, "mode", MODES)
     return Check(
         text=text,
-        language=next((known for known in map(_known, sorted(variants)) if known), language),
+        language=next((known for known in map(_known, variants) if known), language),
         detect=detect,
         picky=_choice(values, "level", LEVELS) == "picky",
         text_level_only=mode == "textLevelOnly",
@@ -188,8 +197,8 @@ def _language(code: str | None) -> str:
     return found
 
 
-def _names(values: Mapping[str, str], name: str) -> frozenset[str]:
-    return frozenset(part.strip() for part in values.get(name, "").split(",") if part.strip())
+def _names(values: Mapping[str, str], name: str) -> list[str]:
+    return [part.strip() for part in values.get(name, "").split(",") if part.strip()]
 
 
 def _flag(values: Mapping[str, str], name: str) -> bool:
@@ -210,28 +219,34 @@ def _bad(message: str) -> Problem:
 # --------------------------------------------------------------------------------------- answers
 
 
-def _parts(
-    call: Call, asked: Check, options: Options, seconds: float
-) -> tuple[list[Correction], bool]:
+def _parts(call: Call, asked: Check, options: Options) -> tuple[list[Correction], bool]:
     """Return the corrected parts of the text, and whether they are all."""
+    if not asked.incomplete:
+        return call.correct([asked.text.plain], options), True
     parts: list[Correction] = []
     try:
-        if asked.incomplete:
-            for part in call.stream(asked.text.plain, options):
-                parts.append(part)
-        else:
-            parts = call.correct([asked.text.plain], options)
+        for part in call.stream(asked.text.plain, options):
+            parts.append(part)
     except Problem as problem:
         if problem.status != 504:
             raise
-        if not asked.incomplete:
-            text = f"Checking took longer than {seconds:g} seconds"
-            raise Problem(500, "timeout", text) from None
         return parts, False
     return parts, True
 
 
-def _answer(asked: Check, parts: list[Correction], complete: bool) -> dict[str, Any]:
+@contextmanager
+def _in_time(seconds: float) -> Iterator[None]:
+    """Say in the words of LanguageTool that time is up."""
+    try:
+        yield
+    except Problem as problem:
+        if problem.status != 504:
+            raise
+        text = f"Checking took longer than {seconds:g} seconds"
+        raise Problem(500, "timeout", text) from None
+
+
+def _answer(asked: Check, other: float, parts: list[Correction], complete: bool) -> dict[str, Any]:
     text = asked.text
     sentences = [sentence for part in parts for sentence in part.sentences]
     edits = [edit for part in parts for edit in part.edits if asked.wants(edit.type)]
@@ -246,7 +261,7 @@ def _answer(asked: Check, parts: list[Correction], complete: bool) -> dict[str, 
     return {
         "software": _SOFTWARE,
         "warnings": _warnings(complete),
-        "language": _language_of(asked, english / words if words else 1.0),
+        "language": _language_of(asked, other, english / words if words else 1.0),
         "matches": list(matches(text, edits, sentences)),
         "sentenceRanges": ranges,
         "extendedSentenceRanges": [
@@ -260,14 +275,14 @@ def _answer(asked: Check, parts: list[Correction], complete: bool) -> dict[str, 
     }
 
 
-def _empty(asked: Check) -> dict[str, Any]:
-    """The answer to a request for what concerns more than a sentence: nothing does."""
+def _empty(asked: Check, other: float, sentences: list[Sentence]) -> dict[str, Any]:
+    """The answer where no sentence is looked at: none was to be, or the text is not English."""
     positions = Positions(asked.text.full)
-    spans = (asked.text.span(s.start, s.end) for s in segment(asked.text.plain))
+    spans = (asked.text.span(sentence.start, sentence.end) for sentence in sentences)
     return {
         "software": _SOFTWARE,
         "warnings": _warnings(True),
-        "language": _language_of(asked, 1.0),
+        "language": _language_of(asked, other, 1.0),
         "matches": [],
         "sentenceRanges": [tuple(map(positions.utf16, span)) for span in spans],
     }
@@ -279,9 +294,15 @@ def _warnings(complete: bool) -> dict[str, Any]:
     return {"incompleteResults": True, "incompleteResultsReason": "the time was up"}
 
 
-def _language_of(asked: Check, confidence: float) -> dict[str, Any]:
-    language = {"name": LANGUAGES[asked.language], "code": asked.language}
-    detected = {**language, "confidence": round(confidence, 3), "source": "gec"}
+def _language_of(asked: Check, other: float, english: float) -> dict[str, Any]:
+    """Return the language that was asked for and the one that was found.
+
+    ``other`` is how sure it is that the text is not English, ``english`` the share that is.
+    """
+    english_variant = {"name": LANGUAGES[asked.language], "code": asked.language}
+    found: dict[str, Any] = dict(NO_LANGUAGE if other else english_variant)
+    language = found if asked.detect else english_variant
+    detected = {**found, "confidence": round(other or english, 3), "source": "gec"}
     return {**language, "detectedLanguage": detected}
 
 

@@ -8,6 +8,7 @@ from typing import Any
 from gec import __version__
 from gec.web.config import Config
 from gec.web.schemas import Schema
+from gec.web.security import NEED_TOKEN
 
 Operation = dict[str, Any]
 
@@ -16,19 +17,21 @@ _REASONS = {
     401: "A valid bearer token is needed",
     403: "A page of another site sent the request",
     404: "There is no such thing here",
-    409: "The edit does not fit the sentence",
+    409: "The server has shown no such corrections",
     411: "The body needs a Content-Length",
     413: "The text or the body is too long, or has too many sentences",
     415: "The body is of another kind, or compressed",
-    429: "Too many requests from this client: wait as Retry-After says",
+    421: "The server has another name",
+    429: "Too much from this client: wait as Retry-After says",
     500: "The server failed; other requests are not affected",
     503: "Too many requests at once: try again as Retry-After says",
     504: "The text was not corrected within the time limit",
     507: "The server stores no more feedback",
 }
-_POST = (400, 401, 403, 411, 413, 415, 429, 500)
+_GET = (411, 413, 415, 421, 429, 500)
+_POST = (400, 401, 403, *_GET)
 _DECODES = (*_POST, 503, 504)
-_GET = (411, 413, 415, 429, 500)
+_STATUS = {"/healthz": "Whether the server runs.", "/readyz": "Whether it takes requests."}
 
 
 def operations(config: Config, schemas: dict[str, Schema]) -> Iterator[Operation]:
@@ -43,11 +46,11 @@ def operations(config: Config, schemas: dict[str, Schema]) -> Iterator[Operation
             "feedback",
             "Store what a user has done with a correction, with consent.",
             "Feedback",
-            None,
+            ("application/json", {"$ref": "#/components/schemas/FeedbackResponse"}),
             (*_POST, 404, 409, 507),
         )
     yield from _languagetool(schemas)
-    for path, what in {"/healthz": "Whether the server runs.", "/readyz": "Or is busy."}.items():
+    for path, what in _STATUS.items():
         yield _get(path, path[1:], what, "Status", errors=(*_GET, 503))
 
 
@@ -76,7 +79,7 @@ def _languagetool(schemas: dict[str, Schema]) -> Iterator[Operation]:
     name = {"$ref": "#/components/schemas/CheckRequest"}
     form = {"schema": name}
     check = _get("/v2/check", "check", "Check a text.", "CheckResponse", ())
-    errors = _plain_errors((400, 403, 411, 413, 415, 429, 500, 503))
+    errors = _plain_errors((400, 403, 503, *_GET))
     yield check | {
         "method": "post",
         "operationId": "checkForm",
@@ -108,13 +111,11 @@ def _post(
     name: str,
     summary: str,
     request: str,
-    response: tuple[str, Schema] | None,
+    response: tuple[str, Schema],
     errors: tuple[int, ...],
 ) -> Operation:
-    good: Schema = {"204": {"description": "Done"}}
-    if response is not None:
-        kind, schema = response
-        good = {"200": {"description": "The answer", "content": {kind: {"schema": schema}}}}
+    kind, schema = response
+    good = {"200": {"description": "The answer", "content": {kind: {"schema": schema}}}}
     body = {"schema": {"$ref": f"#/components/schemas/{request}"}}
     return {
         "path": path,
@@ -157,12 +158,22 @@ def document(config: Config, schemas: dict[str, Schema]) -> dict[str, Any]:
     for found in operations(config, schemas):
         operation = dict(found)
         path, method = operation.pop("path"), operation.pop("method")
-        if config.token is not None and path.startswith("/api/"):
+        if config.token is not None and path.startswith(NEED_TOKEN):
             operation["security"] = [{"bearer": []}]
+            if path.startswith("/v2/"):
+                operation["security"].append({"apiKey": []})
         paths.setdefault(path, {})[method] = operation
     components: dict[str, Any] = {"schemas": schemas}
     if config.token is not None:
-        components["securitySchemes"] = {"bearer": {"type": "http", "scheme": "bearer"}}
+        components["securitySchemes"] = {
+            "bearer": {"type": "http", "scheme": "bearer"},
+            "apiKey": {
+                "type": "apiKey",
+                "in": "query",
+                "name": "apiKey",
+                "description": "the token, for LanguageTool's clients; in a form, too",
+            },
+        }
     return {
         "openapi": "3.1.0",
         "info": {
@@ -171,6 +182,7 @@ def document(config: Config, schemas: dict[str, Schema]) -> dict[str, Any]:
             "summary": "Grammatical error correction",
             "license": {"name": "Apache-2.0", "identifier": "Apache-2.0"},
         },
+        "servers": [{"url": "."}],  # beside this document, wherever a proxy puts both
         "paths": paths,
         "components": components,
     }

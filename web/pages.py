@@ -6,7 +6,7 @@ import json
 from functools import partial
 from typing import Any
 
-from flask import Blueprint, Response, render_template
+from flask import Blueprint, Response, render_template, request
 from flask.typing import ResponseReturnValue
 from markupsafe import Markup
 
@@ -30,6 +30,7 @@ def blueprint(config: Config, engine: Engine, schemas: dict[str, Schema]) -> Blu
         return render_template(
             "docs.html",
             version=__version__,
+            root="../" if request.path.endswith("/") else "",
             config=config,
             operations=found,
             schemas=schemas,

@@ -1,4 +1,4 @@
-"""Requests a minute from each client: token buckets, of a bounded number of clients."""
+"""What each client may have in a time: token buckets, of a bounded number of clients."""
 
 from __future__ import annotations
 
@@ -12,16 +12,22 @@ MAX_CLIENTS = 10_000
 
 
 class RateLimit:
-    """A bucket a client: ``rate`` requests at once, refilled within a minute.
+    """A bucket a client: ``amount`` at once, refilled within ``seconds``.
 
     With more clients than ``most`` the ones not seen for longest are forgotten. An IPv6 client is
     its /64 network, all of which one person may have.
     """
 
     def __init__(
-        self, rate: float, most: int = MAX_CLIENTS, clock: Callable[[], float] = time.monotonic
+        self,
+        amount: float,
+        seconds: float = 60.0,
+        *,
+        most: int = MAX_CLIENTS,
+        clock: Callable[[], float] = time.monotonic,
     ) -> None:
-        self._rate = rate
+        self._pace = amount / seconds
+        self._size = max(1.0, amount)
         self._most = most
         self._clock = clock
         self._lock = threading.Lock()
@@ -30,27 +36,39 @@ class RateLimit:
     def __len__(self) -> int:
         return len(self._buckets)
 
-    def take(self, address: str) -> float:
-        """Take a token of a client's; return 0, or the seconds to wait for one."""
-        if self._rate <= 0:
+    def take(self, address: str, cost: float = 1.0) -> float:
+        """Take ``cost`` tokens of a client's; return 0, or the seconds to wait for them.
+
+        What costs more than the bucket holds takes all of it.
+        """
+        if self._pace <= 0:
             return 0.0
-        client, now = _client(address), self._clock()
-        size = max(1.0, self._rate)
+        client, now = client_of(address), self._clock()
+        cost = min(cost, self._size)
         with self._lock:
-            tokens, then = self._buckets.pop(client, (size, now))
-            tokens = min(size, tokens + (now - then) * self._rate / 60)
-            allowed = tokens >= 1
-            self._buckets[client] = (tokens - allowed, now)
+            tokens, then = self._buckets.pop(client, (self._size, now))
+            tokens = min(self._size, tokens + (now - then) * self._pace)
+            allowed = tokens >= cost
+            self._buckets[client] = (tokens - cost * allowed, now)
             if len(self._buckets) > self._most:
                 self._buckets.popitem(last=False)
-        return 0.0 if allowed else (1 - tokens) * 60 / self._rate
+        return 0.0 if allowed else (cost - tokens) / self._pace
+
+    def give_back(self, address: str) -> None:
+        """Undo a :meth:`take` of one token."""
+        client = client_of(address)
+        with self._lock:
+            if client in self._buckets:
+                tokens, then = self._buckets[client]
+                self._buckets[client] = (min(self._size, tokens + 1), then)
 
 
-def _client(address: str) -> str:
+def client_of(address: str) -> str:
+    """Return the client that an address belongs to: itself, or its IPv6 network of /64."""
     try:
         found = ipaddress.ip_address(address.partition("%")[0])
     except ValueError:
         return address
     if isinstance(found, ipaddress.IPv6Address) and found.ipv4_mapped is None:
         return str(ipaddress.ip_network((found, 64), strict=False))
-    return str(found)
+    return str(found.ipv4_mapped if isinstance(found, ipaddress.IPv6Address) else found)

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Callable, Iterable, Iterator
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from gec.formats import Positions
@@ -15,6 +17,8 @@ if TYPE_CHECKING:
     from gec.web.calls import Call
 
 Span = tuple[int, int]
+Sign = Callable[[str, Sequence["Edit"]], str | None]
+"""Gives the token of a sentence and its edits, whose offsets count from the sentence's start."""
 
 
 class Offsets:
@@ -51,29 +55,34 @@ def protected(values: dict[str, Any], text: str) -> tuple[Span, ...]:
     return tuple((start, end) for start, end in spans if start < end)
 
 
-def in_code_points(edit: dict[str, Any], text: str, values: dict[str, Any]) -> dict[str, Any]:
-    """Return a client's edit of ``text`` with offsets in code points, if ``values`` has others."""
-    if values.get("offsets") != "utf16":
-        return edit
-    start, end = Offsets(text, "utf16").span(int(edit["start"]), int(edit["end"]))
-    return {**edit, "start": start, "end": end}
-
-
-def result(correction: Correction, call: Call, values: dict[str, Any]) -> dict[str, Any]:
+def result(
+    correction: Correction, call: Call, values: dict[str, Any], sign: Sign | None = None
+) -> dict[str, Any]:
     """Return one text's object in the answer of /api/v1/correct."""
     offsets = Offsets(correction.original, values.get("offsets", "code_points"))
     trace = values.get("trace", False)
+    sentences: list[dict[str, Any]] = []
+    at = 0
+    for sentence, own in by_sentence(correction):
+        places = range(at, at + len(own))
+        at += len(own)
+        shown = _shown(correction.original, sentence, own, places, sign)
+        sentences.append(_sentence(sentence, call, offsets, trace) | shown)
     return {
         "text": correction.original,
         "corrected": correction.text,
         "edits": [_edit(edit, offsets) for edit in correction.edits],
-        "sentences": [_sentence(s, call, offsets, trace) for s in correction.sentences],
+        "sentences": sentences,
         "warnings": list(correction.warnings),
     }
 
 
 def events(
-    parts: Iterable[Correction], text: str, call: Call, values: dict[str, Any]
+    parts: Iterable[Correction],
+    text: str,
+    call: Call,
+    values: dict[str, Any],
+    sign: Sign | None = None,
 ) -> Iterator[tuple[str, dict[str, Any]]]:
     """Yield the names and data of a stream's events: each sentence with its edits, then done."""
     offsets = Offsets(text, values.get("offsets", "code_points"))
@@ -82,20 +91,39 @@ def events(
     count = 0
     for part in parts:
         warnings += part.warnings
-        edits = list(part.edits)
-        for number, sentence in enumerate(part.sentences, 1):
-            last = number == len(part.sentences)
-            own = [edit for edit in edits if last or edit.end <= sentence.end]
-            edits = edits[len(own) :]
+        for sentence, own in by_sentence(part):
+            shown = _shown(text, sentence, own, range(len(own)), sign)
             yield (
                 "sentence",
                 {
-                    "sentence": _sentence(sentence, call, offsets, trace),
+                    "sentence": _sentence(sentence, call, offsets, trace) | shown,
                     "edits": [_edit(edit, offsets) for edit in own],
                 },
             )
             count += 1
     yield "done", {"warnings": warnings, "sentences": count}
+
+
+def by_sentence(part: Correction) -> Iterator[tuple[SentenceResult, list[Edit]]]:
+    """Yield each sentence with its edits; what lies behind the last one is the last one's."""
+    edits = deque(part.edits)
+    for number, sentence in enumerate(part.sentences, 1):
+        own: list[Edit] = []
+        while edits and (edits[0].end <= sentence.end or number == len(part.sentences)):
+            own.append(edits.popleft())
+        yield sentence, own
+
+
+def _shown(
+    text: str, sentence: SentenceResult, own: Sequence[Edit], places: range, sign: Sign | None
+) -> dict[str, Any]:
+    """Return what a client needs to send feedback about a sentence's edits, if it may."""
+    if sign is None:
+        return {}
+    begin = sentence.start
+    edits = [replace(edit, start=edit.start - begin, end=edit.end - begin) for edit in own]
+    token = sign(text[begin : sentence.end], edits)
+    return {"shown": {"token": token, "edits": list(places)}} if token else {}
 
 
 def _edit(edit: Edit, offsets: Offsets) -> dict[str, Any]:

@@ -9,6 +9,7 @@ from jsonschema import Draft202012Validator
 from jsonschema.exceptions import ValidationError
 
 from gec.web.config import Config
+from gec.web.feedback import DECISIONS, MAX_TOKEN
 from gec.web.problems import Problem
 
 Schema = dict[str, Any]
@@ -28,7 +29,6 @@ CATEGORIES = ("spelling", "grammar", "punctuation", "style")
 MAX_TOLERANCE = 100
 MAX_WORDS, MAX_WORD = 20_000, 200
 MAX_SPANS = 10_000
-MAX_FEEDBACK = 10_000
 
 
 def _object(properties: Schema, optional: tuple[str, ...] = (), **more: Any) -> Schema:
@@ -98,6 +98,11 @@ def _options(settings: tuple[str, ...]) -> Schema:
         "spelling": {"type": "boolean", "description": "correct misspelt words by dictionary too"},
         "offsets": _OFFSETS,
         "trace": {"type": "boolean", "description": "show how each sentence was decoded"},
+        "feedback": {
+            "type": "boolean",
+            "description": "the user has agreed to have decisions stored: give each sentence with "
+            "edits what /api/v1/feedback takes",
+        },
     }
     return _object(properties, tuple(properties))
 
@@ -167,8 +172,17 @@ def schemas(config: Config, settings: tuple[str, ...]) -> dict[str, Schema]:
                     _object({"kind": {"enum": ["drafted", "decided"]}, "text": _STRING}),
                     description="only with the option trace",
                 ),
+                "shown": _object(
+                    {
+                        "token": _STRING,
+                        "edits": _list(
+                            _OFFSET, description="where its edits are among the answer's edits"
+                        ),
+                    },
+                    description="only with the option feedback, where decisions can be stored",
+                ),
             },
-            ("blocks",),
+            ("blocks", "shown"),
         ),
         "StreamEvent": _object(
             {
@@ -199,25 +213,25 @@ def schemas(config: Config, settings: tuple[str, ...]) -> dict[str, Schema]:
         ),
         "Feedback": _object(
             {
-                "sentence": {"type": "string", "minLength": 1, "maxLength": MAX_FEEDBACK},
-                "edit": _object(
-                    {
-                        "start": _OFFSET,
-                        "end": _OFFSET,
-                        "original": {"type": "string", "maxLength": MAX_FEEDBACK},
-                        "replacement": {"type": "string", "maxLength": MAX_FEEDBACK},
-                        "type": {"type": "string", "pattern": "^(UNK|[MUR]:[A-Z:]{1,20})$"},
-                        "confidence": _PROBABILITY,
-                    },
-                ),
-                "offsets": _OFFSETS,
-                "decision": {"enum": ["accepted", "ignored"]},
+                "shown": {
+                    "type": "string",
+                    "minLength": 1,
+                    "maxLength": MAX_TOKEN,
+                    "description": "the token of a sentence",
+                },
+                "edit": {**_OFFSET, "description": "which of the sentence's edits, from 0"},
+                "decision": {
+                    "enum": list(DECISIONS),
+                    "description": "undecided takes an earlier decision back",
+                },
                 "consent": {
                     "const": True,
                     "description": "the user has agreed to have the sentence stored",
                 },
             },
-            ("offsets",),
+        ),
+        "FeedbackResponse": _object(
+            {"id": {"type": "string", "description": "by which the sentence can be deleted"}}
         ),
         "Status": _object({"status": _STRING}),
         "CheckRequest": _check_request(),

@@ -1,8 +1,13 @@
-"""What every request must pass and every answer carries: sizes, rates, tokens, origins, headers."""
+"""What every request must pass and every answer carries.
+
+Rates, host names, sizes, tokens and origins; headers.
+"""
 
 from __future__ import annotations
 
 import hmac
+import ipaddress
+import re
 from collections.abc import Sequence
 from urllib.parse import urlsplit
 
@@ -11,6 +16,7 @@ from flask import Flask, Response, g, request
 from gec.web.calls import now
 from gec.web.config import Config
 from gec.web.problems import Problem
+from gec.web.proxies import address_of
 from gec.web.rates import RateLimit
 
 CONTENT_SECURITY_POLICY = (
@@ -28,12 +34,16 @@ HEADERS = {
 }
 APIS = ("/api/", "/v2/")
 NEED_TOKEN = ("/api/", "/v2/check", "/v2/words", "/metrics")
-UNLIMITED = ("/healthz", "/readyz", "/metrics", "/v2/healthcheck", "/static/")
+UNLIMITED = ("/healthz", "/readyz", "/v2/healthcheck", "/static/")
+FAILURES = 30
+"""Wrong tokens a minute from a client, whatever its rate; after them no token is looked at."""
 
 
 def register(app: Flask, config: Config) -> None:
     """Check every request of an app before its view, and complete every answer."""
     limit = RateLimit(config.rate)
+    failures = RateLimit(FAILURES)
+    hosts = Hosts(config.host, config.allowed_host)
 
     @app.before_request
     def check() -> Response | None:
@@ -43,11 +53,12 @@ def register(app: Flask, config: Config) -> None:
             if wait:
                 text = f"more than {config.rate:g} requests a minute; wait a moment"
                 raise Problem(429, "too_many_requests", text, retry_after=wait)
+        hosts.check(request.headers.get("Host"))
         _check_size(config)
         if request.path.startswith(APIS) and _is_preflight():
             return app.make_response(("", 204))
         if config.token is not None and request.path.startswith(NEED_TOKEN):
-            _check_token(config.token)
+            _check_token(config.token, failures)
         if request.path.startswith("/api/") and request.method not in ("GET", "HEAD"):
             check_origin(config.cors)
         return None
@@ -61,6 +72,46 @@ def register(app: Flask, config: Config) -> None:
         if request.path.startswith(APIS):
             _allow_origin(response, config.cors)
         return response
+
+
+# ----------------------------------------------------------------------------------------- hosts
+
+
+_HOST = re.compile(r"(\[[0-9a-f:.]+\]|[a-z0-9._-]+)(?::\d{0,5})?")
+
+
+class Hosts:
+    """The names that requests may call the server by.
+
+    A page of another site may have its own name point at this machine (DNS rebinding); the browser
+    then takes the server for that site, but still says the name. Names of the loopback interface
+    are the server's own, so is the address that it listens on. Where it listens on every address
+    each of them is, as no page can have an address for its name that is not the server's.
+    """
+
+    def __init__(self, bound: str, allowed: Sequence[str]) -> None:
+        address = address_of(bound)
+        self._every_address = address is not None and address.is_unspecified
+        self._address = address
+        self._any = "*" in allowed
+        self._names = {"localhost", bound.lower(), *(name.lower() for name in allowed)}
+
+    def check(self, host: str | None) -> None:
+        """Raise a Problem if ``host``, the header with or without a port, is not ours."""
+        if self._any or not host:  # every browser names a host
+            return
+        found = _HOST.fullmatch(host.lower())
+        if found and (found[1] in self._names or self._is_ours(found[1])):
+            return
+        text = "this server has another name; it is started with --allowed-host for more of them"
+        raise Problem(421, "unknown_host", text)
+
+    def _is_ours(self, name: str) -> bool:
+        try:
+            address = ipaddress.ip_address(name.removeprefix("[").removesuffix("]"))
+        except ValueError:
+            return False
+        return address.is_loopback or self._every_address or address == self._address
 
 
 # ----------------------------------------------------------------------------------------- sizes
@@ -81,13 +132,19 @@ def _check_size(config: Config) -> None:
 # ---------------------------------------------------------------------------------------- tokens
 
 
-def _check_token(token: str) -> None:
+def _check_token(token: str, failures: RateLimit) -> None:
+    client = request.remote_addr or ""
+    wait = failures.take(client)
+    if wait:  # the token is not even compared, or guessing would go on
+        text = f"more than {FAILURES} wrong tokens a minute; wait a moment"
+        raise Problem(429, "too_many_failures", text, retry_after=wait)
     kind, _, given = request.headers.get("Authorization", "").partition(" ")
     if kind.lower() != "bearer":
         given = ""
     if not given and request.path.startswith("/v2/"):  # its clients know apiKey, not headers
         given = request.values.get("apiKey", "")
     if hmac.compare_digest(given.strip().encode(), token.encode()):
+        failures.give_back(client)
         return
     status = 403 if request.path.startswith("/v2/") else 401
     problem = Problem(status, "unauthorized", "a valid bearer token is needed")

@@ -64,12 +64,6 @@ class Server:
         self._config = config
         self._stopping = False
         listening = _listen(config.host, config.port)
-        proxy: dict[str, Any] = {}
-        if config.trusted_proxy is not None:
-            proxy = {
-                "trusted_proxy": config.trusted_proxy,
-                "trusted_proxy_headers": "x-forwarded-for x-forwarded-host x-forwarded-proto",
-            }
         self._waitress = create_server(
             app,
             sockets=[listening],
@@ -79,7 +73,7 @@ class Server:
             max_request_header_size=HEADER_BYTES,
             channel_timeout=int(config.timeout) + 60,
             ident=None,
-            **proxy,
+            clear_untrusted_proxy_headers=False,  # the app does, see gec.web.proxies
         )
         self._waitress.channel_class = _Channel
         self._waitress.draining = False
@@ -166,8 +160,7 @@ def main(args: argparse.Namespace) -> int:
 def configuration(args: argparse.Namespace) -> Config:
     """Return the settings of a command line, over those of the environment and the file."""
     options = {setting.name: getattr(args, setting.name, None) for setting in fields(Config)}
-    if args.cors:
-        options["cors"] = tuple(args.cors)
+    options |= {name: tuple(value) for name, value in options.items() if isinstance(value, list)}
     if args.token_file is not None:
         options["token"] = read_token(args.token_file)
     return configure(options, os.environ, args.config)

@@ -44,7 +44,7 @@ def listening(corrector: WebCorrector) -> Iterator[Callable[..., Server]]:
     with ExitStack() as stack:
 
         def make(**settings: Any) -> Server:
-            config = Config(port=0, **{"rate": 0.0, **settings})
+            config = Config(port=0, **{"rate": 0.0, "client_requests": 0, **settings})
             app = create_app(config, corrector=corrector)  # type: ignore[arg-type]
             corrector.model.batches.clear()
             server = Server(app, config)

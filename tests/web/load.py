@@ -179,6 +179,7 @@ def server(cache: int, options: list[str]) -> Iterator[tuple[str, int]]:
     """Start ``gec serve`` and yield its address and process; SIGTERM must end it with 0."""
     command = [
         sys.executable, "-m", "gec", "serve", "--port", "0", "--rate", "0",
+        "--client-requests", "0",
         "--cache", str(cache), *options,
     ]  # fmt: skip
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:

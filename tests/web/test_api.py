@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import json
 import logging
+import sys
 import threading
-from collections.abc import Callable
+import time
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from typing import Any
+from contextlib import ExitStack
+from typing import Any, NoReturn
 
 import pytest
 from fake_web import WebCorrector
@@ -17,7 +20,10 @@ from hypothesis import strategies as st
 
 from gec import __version__
 from gec.formats import Positions
+from gec.web.app import create_app, engine_of
+from gec.web.calls import Engine
 from gec.web.config import Config
+from gec.web.decoding import QueueFull
 from gec.web.results import Offsets
 from gec.web.schemas import Validators, schemas
 
@@ -349,6 +355,141 @@ def test_too_many_at_once_leave_room_for_health_checks(
         corrector.model.go.set()
         held.result(10)
     assert one(ours, "go")["corrected"] == "goes"
+
+
+def test_a_client_may_have_some_of_the_places(client: Make, corrector: WebCorrector) -> None:
+    ours = client(threads=9, client_requests=2, rate=0)
+
+    def post_from(address: str, text: str, path: str = CORRECT) -> Any:
+        return ours.post(path, json={"text": text}, environ_base={"REMOTE_ADDR": address})
+
+    with ThreadPoolExecutor(6) as pool:
+        held = [pool.submit(post_from, "2001:db8::1", f"WAIT {n}") for n in range(2)]
+        places = ours.application.extensions["gec"]._places
+        wait_until(lambda: places._free == 4)
+        for path in (CORRECT, STREAM):
+            answer = post_from("2001:db8::2", "go", path)  # the same network
+            assert refusal(answer) == (429, "too_many_at_once")
+            assert int(answer.headers["Retry-After"]) >= 1
+        check = {"text": "We go", "language": "en"}
+        refused = ours.post("/v2/check", data=check, environ_base={"REMOTE_ADDR": "2001:db8::3"})
+        assert (refused.status_code, refused.text[:7]) == (429, "Error: ")
+        held += [pool.submit(post_from, f"10.0.0.{n}", f"WAIT {n}") for n in range(4)]
+        wait_until(lambda: places._free == 0)
+        assert refusal(post_from("10.0.0.9", "go")) == (503, "busy")
+        corrector.model.go.set()
+        assert [one.result(10).status_code for one in held] == [200] * 6
+    assert places._free == 6
+    assert not places._taken
+    assert post_from("2001:db8::1", "go").status_code == 200
+
+
+def wait_until(condition: Callable[[], bool]) -> None:
+    end = time.monotonic() + 10
+    while not condition():
+        assert time.monotonic() < end
+        time.sleep(0.001)
+
+
+# ------------------------------------------------------------------------------------ the deadline
+
+
+class Clock:
+    """A time that goes on by a millisecond whenever it is asked for."""
+
+    def __init__(self) -> None:
+        self.asked = 0
+
+    def __call__(self) -> float:
+        self.asked += 1
+        return self.asked / 1000
+
+
+@pytest.fixture
+def planning(monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[..., FlaskClient]]:
+    """Return a client of an app with a real corrector, whose time only goes on as it is read."""
+    from gec.loading import load
+
+    corrector = load("en", device="cpu")
+    monkeypatch.setattr(corrector, "decode", lambda *_, **__: pytest.fail("nothing is decoded"))
+    with ExitStack() as stack:
+
+        def make(**settings: Any) -> FlaskClient:
+            monkeypatch.setattr(Engine, "warm_up", lambda engine: None)
+            app = create_app(Config(threads=4, **settings), corrector=corrector)
+            stack.callback(engine_of(app).close)
+            for module in ("calls", "security"):
+                monkeypatch.setattr(f"gec.web.{module}.now", Clock())
+            return app.test_client()
+
+        yield make
+
+
+WORDS = [f"the word {number}" for number in range(2000)]
+BUSY = "The cat has seen the word and the dog. " * 1000
+
+
+@pytest.mark.parametrize("path", [CORRECT, STREAM])
+def test_the_deadline_holds_while_a_text_is_planned(
+    planning: Callable[..., FlaskClient], path: str
+) -> None:
+    ours = planning(timeout=0.2)  # two hundred looks at the clock
+    body = {"text": BUSY, "options": {"ignore_words": WORDS}}
+    assert len(json.dumps(body)) > 56_000
+    assert refusal(ours.post(path, json=body)) == (504, "timeout")
+    places = ours.application.extensions["gec"]._places
+    assert (places._free, dict(places._taken)) == (1, {})
+
+
+def test_the_work_of_a_request_grows_with_its_bytes(
+    planning: Callable[..., FlaskClient], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Counted are the calls of functions, Python's and C's, until the model is asked."""
+    ours = planning(timeout=3600.0)
+
+    def full(*_: Any) -> NoReturn:
+        raise QueueFull(1.0)
+
+    monkeypatch.setattr(ours.application.extensions["gec"].service, "decode", full)
+
+    def calls(size: int) -> int:
+        options = {
+            "ignore_words": [f"the word {number}" for number in range(size // 4)],
+            "protect": [[9 * at, 9 * at + 4] for at in range(size // 4)],
+            "offsets": "utf16",
+        }
+        text = "The cat hasnt seen the word 😀 and the dog. " * (size // 10)
+        body = json.dumps({"text": text, "options": options})
+        count = 0
+
+        def profile(frame: Any, event: str, argument: Any) -> None:
+            nonlocal count
+            count += event in ("call", "c_call")
+
+        sys.setprofile(profile)
+        try:
+            answer = ours.post(CORRECT, data=body, content_type="application/json")
+        finally:
+            sys.setprofile(None)
+        assert refusal(answer) == (503, "queue_full")
+        return count
+
+    calls(100)  # what is cached is cached
+    small, large = calls(200), calls(1600)
+    assert large < 1.25 * 8 * small
+
+
+def test_the_deadline_holds_for_languagetools_clients(
+    planning: Callable[..., FlaskClient],
+) -> None:
+    ours = planning(timeout=0.2)
+    for mode in ("all", "textLevelOnly"):
+        query = {"text": BUSY, "language": "en", "mode": mode}
+        answer = ours.post("/v2/check", data=query)
+        assert answer.status_code == 500
+        assert "took longer than 0.2 seconds" in answer.text
+    places = ours.application.extensions["gec"]._places
+    assert (places._free, dict(places._taken)) == (1, {})
 
 
 # --------------------------------------------------------------------------------------- offsets

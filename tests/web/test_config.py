@@ -32,6 +32,8 @@ def test_options_come_before_environment_before_file(file: File) -> None:
 def test_lists_in_the_environment() -> None:
     config = configure({}, {"GEC_CORS": "https://a.b, https://c.d"})
     assert config.cors == ("https://a.b", "https://c.d")
+    config = configure({}, {"GEC_TRUSTED_PROXY": "10.0.0.0/8 ::1"})
+    assert config.trusted_proxy == ("10.0.0.0/8", "::1")
 
 
 @pytest.mark.parametrize(
@@ -66,11 +68,19 @@ def test_a_file_must_be_there() -> None:
         ({"GEC_TIMEOUT": "nan"}, "timeout must be"),
         ({"GEC_TIMEOUT": "0"}, "timeout must be at least"),
         ({"GEC_MAX_TEXT": "0"}, "max_text must be at least 1"),
-        ({"GEC_TOKEN": "short"}, "token must have at least 8"),
+        ({"GEC_TOKEN": "fifteen letters"}, "token must have at least 16 characters, not 15; make"),
+        ({"GEC_TOKEN": "a tab\tis not allowed"}, "printable"),
         ({"GEC_TOKEN": "ééééééééé"}, "ASCII"),
         ({"GEC_CORS": "example.org"}, "'example.org' is no origin"),
         ({"GEC_CORS": "https://example.org/"}, "is no origin"),
         ({"GEC_QUEUE": "10"}, "exceeds queue"),
+        ({"GEC_TRUSTED_PROXY": "proxy.example"}, "'proxy.example' is no address or network"),
+        ({"GEC_TRUSTED_PROXY": "10.0.0.1/8"}, "'10.0.0.1/8' is no address or network"),
+        ({"GEC_ALLOWED_HOST": "https://a.b"}, "'https://a.b' is no host name"),
+        ({"GEC_ALLOWED_HOST": "a.b:80"}, "'a.b:80' is no host name"),
+        ({"GEC_PICKY": "fast"}, "picky must be one of precise, balanced, thorough, not 'fast'"),
+        ({"GEC_CLIENT_REQUESTS": "-1"}, "client_requests must be at least 0"),
+        ({"GEC_FEEDBACK_QUOTA": "0"}, "feedback_quota must be at least 1"),
     ],
 )
 def test_values_that_cannot_be(environment: dict[str, str], message: str) -> None:
@@ -107,18 +117,20 @@ def test_the_command_line(file: File, monkeypatch: pytest.MonkeyPatch) -> None:
         arguments(
             "--host", "::1", "--port", "0", "--rate", "0", "--cors", "https://a.b", "--cors", "*",
             "--token-file", secret, "--feedback", "f.sqlite", "--max-text", "5",
+            "--trusted-proxy", "10.0.0.0/8", "--trusted-proxy", "::1", "--allowed-host", "a.b",
         )
     )  # fmt: skip
     assert config == Config(
         host="::1", port=0, rate=0.0, cors=("https://a.b", "*"), max_text=5,
         token="correct horse battery", feedback="f.sqlite",
+        trusted_proxy=("10.0.0.0/8", "::1"), allowed_host=("a.b",),
     )  # fmt: skip
     monkeypatch.setenv("GEC_PORT", "99")
     assert configuration(arguments()).port == 99
     assert configuration(arguments("--port", "98")).port == 98
 
 
-@pytest.mark.parametrize("content", ["", "\n", "short"])
+@pytest.mark.parametrize("content", ["", "\n", "fifteen letters"])
 def test_a_token_file_needs_a_token(file: File, content: str) -> None:
     with pytest.raises(GecError, match="token"):
         configuration(arguments("--token-file", file(content, "token")))

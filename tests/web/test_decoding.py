@@ -42,10 +42,14 @@ def pool() -> Iterator[ThreadPoolExecutor]:
 
 
 def ask(
-    service: DecodingService, *lines: str, tolerance: float = 0.0, seconds: float = 20.0
+    service: DecodingService,
+    *lines: str,
+    tolerance: float = 0.0,
+    seconds: float = 20.0,
+    client: str | None = None,
 ) -> list[Decoded]:
     sources = [tuple(map(ord, line)) for line in lines]
-    return service.decode(sources, tolerance, time.monotonic() + seconds)
+    return service.decode(sources, tolerance, time.monotonic() + seconds, client)
 
 
 def texts(found: list[Decoded]) -> list[str]:
@@ -122,6 +126,52 @@ def test_requests_with_other_tolerances_are_not_mixed_and_not_forgotten(
     held.result(10), first.result(10), other.result(10)
     assert model.batches[1:] == [["a", "b"], ["x"], ["c", "d"], ["e", "f"]]
     assert model.tolerances[1:3] == [0.0, 1.0]
+
+
+def test_clients_take_turns_however_many_requests_they_send(
+    make: Make, model: FakeModel, pool: ThreadPoolExecutor
+) -> None:
+    service = make(batch_size=4)
+    held = hold(service, model, pool)
+    waiting = []
+    for number in range(6):
+        lines = [f"{number}{letter}" for letter in "abc"]
+        waiting.append(pool.submit(ask, service, *lines, client="greedy"))
+        wait_until(lambda: service.queued == 3 * len(waiting))
+    waiting.append(pool.submit(ask, service, "x", "y", client="modest"))
+    wait_until(lambda: service.queued == 20)
+    waiting.append(pool.submit(ask, service, "z", client="third"))
+    wait_until(lambda: service.queued == 21)
+    model.go.set()
+    held.result(10)
+    for one in waiting:
+        one.result(10)
+    assert model.batches[1:3] == [["0a", "x", "z", "1a"], ["y", "2a", "3a", "4a"]]
+    assert sorted(line for batch in model.batches[3:] for line in batch) == sorted(
+        {f"{number}{letter}" for number in range(6) for letter in "abc"}
+        - {line for batch in model.batches[:3] for line in batch}
+    )
+
+
+def test_a_client_cannot_fill_the_queue(
+    make: Make, model: FakeModel, pool: ThreadPoolExecutor
+) -> None:
+    service = make(queue_size=6, client_size=4)
+    held = hold(service, model, pool)
+    waiting = [pool.submit(ask, service, *"abc", client="greedy")]
+    wait_until(lambda: service.queued == 3)
+    with pytest.raises(QueueFull):
+        ask(service, *"de", client="greedy")
+    waiting.append(pool.submit(ask, service, *"de", client="modest"))
+    wait_until(lambda: service.queued == 5)
+    with pytest.raises(QueueFull):
+        ask(service, *"fg", client="third")  # that is the queue itself
+    waiting.append(pool.submit(ask, service, "d", "f", client="greedy"))
+    wait_until(lambda: service.queued == 6)
+    model.go.set()
+    held.result(10)
+    assert [texts(one.result(10)) for one in waiting] == [list("abc"), list("de"), list("df")]
+    assert texts(ask(service, *"ghij", client="greedy")) == list("ghij")
 
 
 def test_the_same_sentence_is_decoded_once_for_two(

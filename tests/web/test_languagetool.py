@@ -131,6 +131,53 @@ def test_the_add_ons_two_requests(client: Make, corrector: WebCorrector) -> None
     assert found["language"]["code"] == "en-GB"
 
 
+def test_the_first_variant_that_is_known_counts(client: Make) -> None:
+    ours = client()
+
+    def variant(names: str) -> str:
+        found = check(ours, text="We go", language="auto", preferredVariants=names)
+        code: str = found["language"]["code"]
+        return code
+
+    assert variant("en-GB,en-AU") == "en-GB"
+    assert variant("en-AU,en-GB") == "en-AU"
+    assert variant("de-DE, pt-BR, en-ZA, en-AU") == "en-ZA"
+    assert variant("de-DE") == variant("") == "en-US"
+
+
+FRENCH = "Nous go à l'école demain matin parce que le chat est dans le jardin."
+
+
+def test_what_is_not_english_has_no_matches(client: Make, corrector: WebCorrector) -> None:
+    ours = client()
+    found = check(ours, text=FRENCH, language="auto", preferredVariants="en-GB")
+    assert found["matches"] == []
+    assert not corrector.model.batches
+    detected = found["language"].pop("detectedLanguage")
+    assert 0.9 < detected.pop("confidence") <= 1
+    assert detected == {"name": "NoopLanguage", "code": "zz", "source": "gec"}
+    assert found["language"] == {"name": "NoopLanguage", "code": "zz"}
+    assert found["sentenceRanges"] == [[0, len(FRENCH)]]
+    for text in ("We go to school and they go, too.", "milk, bread, eggs, cheese, apples"):
+        found = check(ours, text=text, language="auto")
+        assert found["language"]["code"] == "en-US"
+        assert found["language"]["detectedLanguage"]["code"] == "en-US"
+        assert len(found["matches"]) == text.count("go")
+
+
+def test_a_language_that_is_named_counts(client: Make) -> None:
+    found = check(client(), text=FRENCH, language="en-GB")
+    assert found["language"]["code"] == "en-GB"
+    assert found["language"]["detectedLanguage"]["code"] == "zz"
+    assert len(found["matches"]) == 1  # a corrector without a network takes everything for English
+
+
+def test_picky_may_be_another_setting(client: Make, corrector: WebCorrector) -> None:
+    ours = client(picky="balanced")
+    check(ours, text="a", level="picky")
+    assert corrector.asked[-1].setting == "balanced"
+
+
 def test_picky_is_thorough(client: Make, corrector: WebCorrector) -> None:
     ours = client()
     check(ours, text="a", level="picky")

@@ -10,7 +10,9 @@ from typing import Any
 import pytest
 from flask.testing import FlaskClient
 
+from gec.web.proxies import Forwarded
 from gec.web.rates import RateLimit
+from gec.web.security import FAILURES
 
 Make = Callable[..., FlaskClient]
 CORRECT = "/api/v1/correct"
@@ -90,18 +92,184 @@ def test_with_the_token_there_is_all(client: Make) -> None:
         assert ours.get(open_to_all).status_code == 200
 
 
-def test_the_token_is_compared_in_constant_time(
-    client: Make, monkeypatch: pytest.MonkeyPatch
+def test_an_answer_says_nothing_about_how_near_a_guess_is(client: Make) -> None:
+    ours = client(token=TOKEN)
+    near = [TOKEN[:n] + "x" * (len(TOKEN) - n) for n in range(len(TOKEN))]
+    for guess in ("x", "x" * 1000, TOKEN[:-1], TOKEN[1:], f"{TOKEN}x", TOKEN.upper(), *near[::4]):
+        answer = ours.post(CORRECT, json=BODY, headers={"Authorization": f"Bearer {guess}"})
+        none = ours.post(CORRECT, json=BODY)
+        assert (answer.status_code, answer.data) == (none.status_code, none.data)
+        assert list(answer.headers) == list(none.headers)
+
+
+def guesses(client: FlaskClient, path: str, count: int, **more: Any) -> list[int]:
+    headers = {"Authorization": "Bearer wrong"}
+    return [client.get(path, headers=headers, **more).status_code for _ in range(count)]
+
+
+def test_metrics_count_as_requests(client: Make) -> None:
+    ours = client(token=TOKEN, rate=3)
+    assert guesses(ours, "/metrics", 12) == [401] * 3 + [429] * 9
+    headers = {"Authorization": f"Bearer {TOKEN}"}
+    other = {"REMOTE_ADDR": "9.9.9.9"}
+    statuses = [
+        ours.get("/metrics", headers=headers, environ_base=other).status_code for _ in range(5)
+    ]
+    assert statuses == [200] * 3 + [429] * 2
+
+
+@pytest.mark.parametrize(
+    ("path", "refused"),
+    [("/metrics", 401), ("/api/v1/settings", 401), ("/v2/check?text=a&language=en", 403)],
+)
+def test_wrong_tokens_count_whatever_the_rate(client: Make, path: str, refused: int) -> None:
+    ours = client(token=TOKEN, rate=0)
+    assert guesses(ours, path, 40) == [refused] * FAILURES + [429] * (40 - FAILURES)
+    right = {"Authorization": f"Bearer {TOKEN}"}
+    answer = ours.get(path, headers=right)  # or a right guess would still show
+    assert answer.status_code == 429
+    assert 1 <= int(answer.headers["Retry-After"]) <= 3
+    assert ours.get(path, headers=right, environ_base={"REMOTE_ADDR": "9.9.9.9"}).status_code == 200
+    assert ours.get("/").status_code == 200
+
+
+def test_right_tokens_do_not_count(client: Make) -> None:
+    ours = client(token=TOKEN, rate=0)
+    right = {"Authorization": f"Bearer {TOKEN}"}
+    for _ in range(3 * FAILURES):
+        assert ours.get("/api/v1/settings", headers=right).status_code == 200
+
+
+# ----------------------------------------------------------------------------------------- hosts
+
+
+def ask(client: FlaskClient, host: str, path: str = "/healthz", **more: str) -> Any:
+    headers = {name.replace("_", "-"): value for name, value in more.items()}
+    return client.get(path, headers={"Host": host, **headers})
+
+
+@pytest.mark.parametrize(
+    "host",
+    [
+        "localhost", "localhost:8081", "LOCALHOST:80", "127.0.0.1", "127.0.0.1:8081", "127.9.9.9",
+        "[::1]", "[::1]:8081",
+    ],
+)  # fmt: skip
+def test_names_of_the_loopback_interface(client: Make, host: str) -> None:
+    for bound in ("127.0.0.1", "0.0.0.0", "::", "192.0.2.1"):
+        assert ask(client(host=bound), host).status_code == 200
+
+
+FOREIGN = [
+    "evil.example", "evil.example:8081", "localhost.evil.example", "127.0.0.1.evil.example",
+    "localhost:8081@evil.example", "evil.example:localhost", "[::1].evil.example", "localhostx",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("host", [*FOREIGN, "192.0.2.7", "[2001:db8::1]:8081", "0.0.0.0", ":80"])
+def test_other_names_are_refused(client: Make, host: str) -> None:
+    ours = client()
+    for path in ("/", "/docs", "/healthz", "/metrics", "/api/v1/settings", "/static/editor.css"):
+        assert code(ask(ours, host, path)) == (421, "unknown_host")
+    headers = {"Host": host, "Origin": f"http://{host}", "Sec-Fetch-Site": "same-origin"}
+    assert code(ours.post(CORRECT, json=BODY, headers=headers)) == (421, "unknown_host")
+    refused = ask(ours, host, "/v2/languages")
+    assert (refused.status_code, refused.text[:7]) == (421, "Error: ")
+
+
+def test_the_bound_address_and_allowed_names(client: Make) -> None:
+    ours = client(host="192.0.2.1", allowed_host=("gec.example.org", "[2001:db8::1]"))
+    for host in ("192.0.2.1:8081", "gec.example.org", "GEC.example.org:443", "[2001:db8::1]:80"):
+        assert ask(ours, host).status_code == 200
+    for host in ("192.0.2.2", "example.org", "x.gec.example.org", *FOREIGN):
+        assert ask(ours, host).status_code == 421
+    assert ask(client(host="2001:DB8::2"), "[2001:db8::2]:80").status_code == 200
+    assert ask(client(host="gec.internal"), "gec.internal:8081").status_code == 200
+    for bound in ("0.0.0.0", "::"):
+        every = client(host=bound)
+        assert ask(every, "192.0.2.1:8081").status_code == 200
+        assert ask(every, "[2001:db8::1]").status_code == 200
+        for host in FOREIGN:
+            assert ask(every, host).status_code == 421
+    for host in FOREIGN[:2]:
+        assert ask(client(allowed_host=("*",)), host).status_code == 200
+
+
+def test_hosts_behind_a_proxy(client: Make) -> None:
+    ours = client(trusted_proxy=("127.0.0.1",), allowed_host=("gec.example.org",))
+    assert ask(ours, "localhost", X_Forwarded_Host="gec.example.org").status_code == 200
+    assert ask(ours, "gec.example.org").status_code == 200
+    for host in ("evil.example", "gec.example.org, evil.example"):
+        assert ask(ours, "localhost", X_Forwarded_Host=host).status_code == 421
+    assert ask(ours, "evil.example", X_Forwarded_For="127.0.0.1").status_code == 421
+    untrusting = client(allowed_host=("gec.example.org",))
+    assert ask(untrusting, "evil.example", X_Forwarded_Host="localhost").status_code == 421
+    assert ask(untrusting, "localhost", X_Forwarded_Host="evil.example").status_code == 200
+
+
+# --------------------------------------------------------------------------------------- proxies
+
+
+def seen(trusted: tuple[str, ...], remote: str, **headers: str) -> dict[str, str]:
+    """Return what an application behind Forwarded is told."""
+    told: dict[str, Any] = {}
+    environ = {"REMOTE_ADDR": remote, "HTTP_HOST": "h", "wsgi.url_scheme": "http"}
+    environ |= {"SCRIPT_NAME": "", "PATH_INFO": headers.pop("path", "/docs")}
+    environ |= {f"HTTP_X_FORWARDED_{name.upper()}": value for name, value in headers.items()}
+
+    def application(environ: dict[str, Any], start: Any) -> list[bytes]:
+        told.update(environ)
+        return []
+
+    Forwarded(application, trusted)(environ, lambda *_: lambda data: None)
+    return told
+
+
+@pytest.mark.parametrize(
+    ("remote", "forwarded", "client"),
+    [
+        ("10.0.0.1", "1.1.1.1", "1.1.1.1"),
+        ("10.0.0.1", "9.9.9.9, 1.1.1.1", "1.1.1.1"),
+        ("10.0.0.1", "9.9.9.9, 1.1.1.1, 192.168.7.7", "1.1.1.1"),
+        ("10.0.0.1", "1.1.1.1,2001:db8::1", "1.1.1.1"),
+        ("10.0.0.1", "1.1.1.1:4711", "1.1.1.1"),
+        ("10.0.0.1", '"[2001:db9::5]:4711"', "2001:db9::5"),
+        ("2001:db8::1", "2001:db9::5", "2001:db9::5"),
+        ("::ffff:10.0.0.1", "::ffff:1.1.1.1", "1.1.1.1"),
+        ("10.0.0.1", "192.168.1.1, 192.168.1.2", "192.168.1.1"),
+        ("10.0.0.1", "1.1.1.1, nonsense", "10.0.0.1"),
+        ("10.0.0.1", "", "10.0.0.1"),
+        ("11.0.0.1", "1.1.1.1", "11.0.0.1"),
+        ("", "1.1.1.1", ""),
+    ],
+)
+def test_the_client_is_the_last_address_that_is_no_proxy(
+    remote: str, forwarded: str, client: str
 ) -> None:
-    compared: list[tuple[bytes, bytes]] = []
+    trusted = ("10.0.0.0/8", "192.168.0.0/16", "2001:db8::/32")
+    assert seen(trusted, remote, **{"for": forwarded})["REMOTE_ADDR"] == client
+    assert seen((), remote, **{"for": forwarded})["REMOTE_ADDR"] == remote
 
-    def compare(a: bytes, b: bytes) -> bool:
-        compared.append((a, b))
-        return a == b
 
-    monkeypatch.setattr("gec.web.security.hmac.compare_digest", compare)
-    client(token=TOKEN).post(CORRECT, json=BODY, headers={"Authorization": "Bearer guess"})
-    assert compared == [(b"guess", TOKEN.encode())]
+def test_what_else_a_proxy_says() -> None:
+    headers = {"host": "a, b", "proto": "https", "prefix": "/gec/", "for": "1.1.1.1"}
+    told = seen(("10.0.0.1",), "10.0.0.1", **headers)
+    assert (told["HTTP_HOST"], told["wsgi.url_scheme"], told["SCRIPT_NAME"]) == (
+        "b",
+        "https",
+        "/gec",
+    )
+    assert told["PATH_INFO"] == "/docs"
+    assert not any(name.startswith("HTTP_X_FORWARDED") for name in told)
+    untold = seen(("10.0.0.1",), "10.0.0.2", **headers)
+    assert (untold["HTTP_HOST"], untold["wsgi.url_scheme"]) == ("h", "http")
+    assert untold["SCRIPT_NAME"] == ""
+    assert not any(name.startswith("HTTP_X_FORWARDED") for name in untold)
+    whole = seen(("10.0.0.1",), "10.0.0.1", prefix="/gec", path="/gec/docs")
+    assert (whole["SCRIPT_NAME"], whole["PATH_INFO"]) == ("/gec", "/docs")
+    for odd in ("gec", "//evil.example", "https://evil.example"):
+        assert seen(("10.0.0.1",), "10.0.0.1", prefix=odd)["SCRIPT_NAME"] == ""
+    assert seen(("10.0.0.1",), "10.0.0.1", proto="ftp")["wsgi.url_scheme"] == "http"
 
 
 # --------------------------------------------------------------------------------------- origins
@@ -224,6 +392,29 @@ def test_no_rate_is_no_limit() -> None:
     limit = RateLimit(0)
     assert not any(limit.take("a") for _ in range(10_000))
     assert len(limit) == 0
+
+
+def test_what_costs_more() -> None:
+    now = [0.0]
+    limit = RateLimit(100, 1000, clock=lambda: now[0])
+    assert limit.take("a", 60) == 0
+    assert limit.take("a", 60) == pytest.approx(200)
+    assert limit.take("a", 40) == 0
+    now[0] = 200.0
+    assert limit.take("a", 20) == 0
+    assert limit.take("b", 500) == 0  # all that a client may have
+    assert limit.take("b") == pytest.approx(10)
+
+
+def test_what_is_given_back() -> None:
+    limit = RateLimit(2, clock=lambda: 0.0)
+    for _ in range(10):
+        assert limit.take("a") == 0
+        limit.give_back("a")
+    limit.give_back("a")
+    limit.give_back("never seen")
+    assert [limit.take("a") > 0 for _ in range(3)] == [False, False, True]
+    assert len(limit) == 1
 
 
 def test_the_memory_for_clients_is_bounded() -> None:

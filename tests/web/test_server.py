@@ -9,6 +9,7 @@ import signal
 import socket
 import subprocess
 import sys
+import threading
 import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -22,6 +23,7 @@ from fake_web import WebCorrector
 from gec.errors import InputError
 from gec.web.app import create_app
 from gec.web.config import Config
+from gec.web.decoding import DecodingService
 from gec.web.server import Server
 
 Listen = Callable[..., Server]
@@ -170,8 +172,10 @@ def test_forwarded_addresses_only_of_the_trusted_proxy(listening: Listen) -> Non
         ]
 
     assert statuses(listening(rate=1)) == [200, 429, 429]
-    assert statuses(listening(rate=1, trusted_proxy="127.0.0.1")) == [200, 429, 200]
-    assert statuses(listening(rate=1, trusted_proxy="192.0.2.1")) == [200, 429, 429]
+    assert statuses(listening(rate=1, trusted_proxy=("127.0.0.1",))) == [200, 429, 200]
+    networks = ("192.0.2.0/24", "127.0.0.0/8")
+    assert statuses(listening(rate=1, trusted_proxy=networks)) == [200, 429, 200]
+    assert statuses(listening(rate=1, trusted_proxy=("192.0.2.1",))) == [200, 429, 429]
 
 
 def test_an_address_that_is_taken(listening: Listen, corrector: WebCorrector) -> None:
@@ -216,6 +220,60 @@ def test_stopping_does_not_wait_for_ever(listening: Listen, corrector: WebCorrec
         server.stop()
         with pytest.raises(requests.ConnectionError):
             held.result(20)
+
+
+# ------------------------------------------------------------------------------ servers that fork
+
+
+def in_a_child(work: Callable[[], bool]) -> int:
+    """Return how a forked process ends: 0 if the work is well done there, -14 if it hangs."""
+    child = os.fork()
+    if not child:
+        status = 1
+        try:
+            signal.signal(signal.SIGALRM, signal.SIG_DFL)
+            signal.alarm(30)
+            status = 0 if work() else 2
+        finally:
+            os._exit(status)
+    return os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+
+
+@pytest.mark.filterwarnings("ignore:.*fork:DeprecationWarning")  # Python 3.12 and later
+def test_a_forked_process_decodes(corrector: WebCorrector) -> None:
+    """As a pre-forking server does it: the application first, then the processes."""
+    app = create_app(Config(), corrector=corrector)  # type: ignore[arg-type]
+    parent = app.test_client()
+
+    def asked() -> bool:
+        answer = app.test_client().post(CORRECT, json={"text": "We go.\nI have dog."})
+        found = answer.json["results"][0]
+        cached = [sentence["cached"] for sentence in found["sentences"]]
+        ready = app.test_client().get("/readyz").status_code
+        return (found["corrected"], cached, ready) == ("We goes.\nI have a dog.", [False] * 2, 200)
+
+    assert "gec-decoding" in corrector.model.threads  # it has warmed up, and been idle since
+    assert [in_a_child(asked) for _ in range(2)] == [0, 0]
+    assert asked()  # the parent has gone on
+    with ThreadPoolExecutor(1) as pool:  # and in the middle of a batch
+        held = pool.submit(parent.post, CORRECT, json={"text": "WAIT"})
+        assert corrector.model.waiting.wait(10)
+        assert in_a_child(asked) == 0
+        corrector.model.go.set()
+        assert held.result(10).status_code == 200
+    app.extensions["gec"].close()
+
+
+def test_no_thread_before_the_first_sentence(corrector: WebCorrector) -> None:
+    service = DecodingService(corrector.model.decode)
+    before = threading.active_count()
+    assert not service.stuck(0)
+    assert service.decode([], 0.0, time.monotonic() + 10) == []
+    assert threading.active_count() == before
+    service.decode([(97,)], 0.0, time.monotonic() + 10)
+    assert threading.active_count() == before + 1
+    service.close(10)
+    assert service.stuck(60)
 
 
 # ------------------------------------------------------------------------------- the command itself

@@ -1,0 +1,41 @@
+"""Is a text English? Asked where a client wants the language detected."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import cache
+
+from gec.text.segmentation import looks_english
+from gec.text.words import split_words
+
+LEAST_WORDS = 5
+"""Shorter texts are English unless they are clearly another language."""
+FUNCTION_WORDS = 0.2
+"""The least share of English function words in English prose; in learners' it is about 0.4."""
+KNOWN_WORDS = 0.75
+"""The least share of words that the dictionary knows in English without function words: a list."""
+
+
+def foreign(text: str, knows: Callable[[str], bool] | None = None) -> float:
+    """Return 0 if a text is English, or may be; otherwise how sure it is that it is not, up to 1.
+
+    A text is English if it has neither another script nor the function words of another language
+    (:func:`gec.text.segmentation.looks_english`), and if enough of its words are English function
+    words, or known to the dictionary (``knows``). Time is linear in the length of the text.
+    """
+    words = split_words(text)
+    forms = [word.text.lower() for word in words if word.text[0].isalpha()]
+    functional = sum(form in _function_words() for form in forms) / max(1, len(forms))
+    if looks_english(words):
+        if len(forms) < LEAST_WORDS or functional >= FUNCTION_WORDS:
+            return 0.0
+        if knows is not None and sum(map(knows, forms)) >= KNOWN_WORDS * len(forms):
+            return 0.0
+    return round(1 - functional / 2, 3)
+
+
+@cache
+def _function_words() -> frozenset[str]:
+    from spacy.lang.en.stop_words import STOP_WORDS
+
+    return frozenset(STOP_WORDS)

@@ -1,0 +1,77 @@
+"""What a trusted proxy says about a request: whose it is, and what address it was sent to."""
+
+from __future__ import annotations
+
+import ipaddress
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from _typeshed.wsgi import StartResponse, WSGIApplication, WSGIEnvironment
+
+Address = ipaddress.IPv4Address | ipaddress.IPv6Address
+Network = ipaddress.IPv4Network | ipaddress.IPv6Network
+_FORWARDED = (
+    "HTTP_FORWARDED", "HTTP_X_FORWARDED_BY", "HTTP_X_FORWARDED_FOR", "HTTP_X_FORWARDED_HOST",
+    "HTTP_X_FORWARDED_PORT", "HTTP_X_FORWARDED_PREFIX", "HTTP_X_FORWARDED_PROTO",
+)  # fmt: skip
+
+
+class Forwarded:
+    """A WSGI application behind proxies: their X-Forwarded headers count, nobody else's do.
+
+    The client is the last address of X-Forwarded-For that is no trusted proxy itself: what stands
+    before it the client may have written. X-Forwarded-Host, -Proto and -Prefix are the last of
+    their values, that of the nearest proxy.
+    """
+
+    def __init__(self, app: WSGIApplication, trusted: Sequence[str]) -> None:
+        self._app = app
+        self._trusted = [ipaddress.ip_network(network) for network in trusted]
+
+    def __call__(self, environ: WSGIEnvironment, start: StartResponse) -> Iterable[bytes]:
+        given = {name: environ.pop(name, "") for name in _FORWARDED}
+        if self._is_trusted(address_of(environ.get("REMOTE_ADDR", ""))):
+            self._believe(environ, given)
+        return self._app(environ, start)
+
+    def _believe(self, environ: WSGIEnvironment, given: dict[str, str]) -> None:
+        for hop in reversed(given["HTTP_X_FORWARDED_FOR"].split(",")):
+            address = address_of(hop)
+            if address is None:
+                break
+            environ["REMOTE_ADDR"] = str(address)
+            if not self._is_trusted(address):
+                break
+        if host := _last(given["HTTP_X_FORWARDED_HOST"]):
+            environ["HTTP_HOST"] = host
+        if (scheme := _last(given["HTTP_X_FORWARDED_PROTO"]).lower()) in ("http", "https"):
+            environ["wsgi.url_scheme"] = scheme
+        prefix = _last(given["HTTP_X_FORWARDED_PREFIX"]).rstrip("/")
+        if prefix.startswith("/") and not prefix.startswith("//"):
+            environ["SCRIPT_NAME"] = prefix
+            path = environ.get("PATH_INFO", "")
+            if path == prefix or path.startswith(f"{prefix}/"):  # a proxy that has not cut it off
+                environ["PATH_INFO"] = path[len(prefix) :] or "/"
+
+    def _is_trusted(self, address: Address | None) -> bool:
+        return address is not None and any(address in network for network in self._trusted)
+
+
+def address_of(text: str) -> Address | None:
+    """Return an IP address written as proxies do: 1.2.3.4, 1.2.3.4:80, ::1, [::1], [::1]:80."""
+    text = text.strip().strip('"')
+    if text.startswith("["):
+        text = text[1:].partition("]")[0]
+    elif text.count(":") == 1:
+        text = text.partition(":")[0]
+    try:
+        found = ipaddress.ip_address(text.partition("%")[0])
+    except ValueError:
+        return None
+    mapped = found.ipv4_mapped if isinstance(found, ipaddress.IPv6Address) else None
+    return mapped or found
+
+
+def _last(values: str) -> str:
+    return values.rpartition(",")[2].strip()

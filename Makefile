@@ -72,8 +72,8 @@ sanitize: .venv/.tests
 		-shared -fPIC $$($(BIN)/python -c 'import sysconfig; print("-I" + sysconfig.get_path("include"))') \
 		models/_native.c -o build/sanitize/gec/models/_native.so
 	for run in "-m pytest -q tests/models/test_native.py tests/models/test_quantization.py" \
-		"tests/models/fuzz_bundles.py --inputs $(SANITIZE_INPUTS) --seed $(SANITIZE_SEED)"; do \
-		PYTHONSAFEPATH=1 PYTHONPATH=build/sanitize OMP_NUM_THREADS=1 ASAN_OPTIONS=detect_leaks=0 \
+		"tests/fuzz_bundles.py --inputs $(SANITIZE_INPUTS) --seed $(SANITIZE_SEED)"; do \
+		PYTHONSAFEPATH=1 PYTHONPATH=build/sanitize:tests OMP_NUM_THREADS=1 ASAN_OPTIONS=detect_leaks=0 \
 			LD_PRELOAD=$$(gcc -print-file-name=libasan.so) $(BIN)/python $$run || exit 1; \
 	done
 

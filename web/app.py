@@ -61,7 +61,9 @@ def engine_of(app: Flask) -> Engine:
 
 def _load(config: Config) -> Corrector:
     from gec.loading import load
+    from gec.memory import reuse_memory
 
+    reuse_memory()
     if config.torch_threads is not None:
         import torch
 

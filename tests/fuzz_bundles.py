@@ -5,9 +5,9 @@
 An input is a number. It seeds what is done to a tiny bundle: bytes are changed, files cut, values
 of headers, shapes, types and settings replaced, tables packed into bombs, files made links. What
 still loads decodes a sentence. Anything else than a result or a ModelError of one printable line
-(another exception, a crash, more than 20 seconds, half a gigabyte more memory, a read of standard
-input) fails and is printed with its number; ``--seed NUMBER --inputs 1`` repeats it. A crash ends
-the program: the last number on standard error is the one.
+(another exception, a crash, 20 seconds of the processor, half a gigabyte more memory, a read of
+standard input) fails and is printed with its number; ``--seed NUMBER --inputs 1`` repeats it. A
+crash ends the program: the last number on standard error is the one.
 """
 
 from __future__ import annotations
@@ -34,6 +34,7 @@ from pathlib import Path
 from typing import Any
 from unittest import mock
 
+import sentencepiece
 import torch
 from fake_models import tiny_network
 from safetensors.torch import load as parse_tensors
@@ -144,7 +145,18 @@ def _fairseq(kind: str) -> Files:
         parts["gpt2.json"] = Tokenizer(bpe).to_str().encode()
         symbols = [*SPECIALS, *map(str, range(len(pieces)))]
         parts["fairseq_tokenizer.json"] = json.dumps({"bpe": kind, "symbols": symbols}).encode()
+    if kind == "sentencepiece":
+        parts["sentencepiece.model"] = _sentencepiece()
     return _foreign("fairseq", parts, len(symbols) + 3)
+
+
+def _sentencepiece() -> bytes:
+    model = io.BytesIO()
+    sentencepiece.SentencePieceTrainer.train(
+        sentence_iterator=iter([TEXT] * 20), model_writer=model, vocab_size=24, minloglevel=2,
+        hard_vocab_limit=False,
+    )  # fmt: skip
+    return model.getvalue()
 
 
 @cache
@@ -163,6 +175,7 @@ def bundles() -> dict[str, Files]:
         "fairseq": _fairseq("none"),
         "fairseq codes": _fairseq("subword_nmt"),
         "fairseq gpt2": _fairseq("gpt2"),
+        "fairseq sentencepiece": _fairseq("sentencepiece"),
     }
 
 
@@ -451,17 +464,20 @@ class _Typed(io.StringIO):
 def _bounded() -> Iterator[None]:
     """Let nothing take long or ask on the terminal."""
 
-    def late(*_args: object) -> None:
-        raise Late(f"more than {SECONDS} seconds")
+    def late(number: int, *_args: object) -> None:
+        raise Late(f"takes too long ({signal.Signals(number).name})")
 
-    before = signal.signal(signal.SIGALRM, late)
-    signal.alarm(SECONDS)
+    before = [signal.signal(kind, late) for kind in (signal.SIGPROF, signal.SIGALRM)]
+    signal.setitimer(signal.ITIMER_PROF, SECONDS)  # of the processor: it may be busy elsewhere
+    signal.setitimer(signal.ITIMER_REAL, 30 * SECONDS)  # what waits for a pipe takes none of it
     try:
         with mock.patch.object(sys, "stdin", _Typed()):
             yield
     finally:
-        signal.alarm(0)
-        signal.signal(signal.SIGALRM, before)
+        signal.setitimer(signal.ITIMER_PROF, 0)
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        for kind, handler in zip((signal.SIGPROF, signal.SIGALRM), before, strict=True):
+            signal.signal(kind, handler)
 
 
 def fuzz(inputs: int, first: int = 0, *, say: Callable[[str], object] = print) -> Counter[str]:

@@ -58,8 +58,7 @@ types: .venv/.tests
 	cd build/types && MYPYPATH=. ../../$(BIN)/mypy --strict --config-file ../../pyproject.toml \
 		--cache-dir ../../.mypy_cache --package gec
 
-# A second tree of links, in which the kernel is compiled to stop at what it must not do. Threads
-# are one: the sanitizers know OpenMP's as little as the memory of torch's allocator. Needs gcc.
+# A second tree of links, in which the kernel is compiled to stop at what it must not do. Needs gcc.
 SANITIZE_INPUTS ?= 2000
 SANITIZE_SEED ?= 0
 
@@ -72,8 +71,9 @@ sanitize: .venv/.tests
 		-shared -fPIC $$($(BIN)/python -c 'import sysconfig; print("-I" + sysconfig.get_path("include"))') \
 		models/_native.c -o build/sanitize/gec/models/_native.so
 	for run in "-m pytest -q tests/models/test_native.py tests/models/test_quantization.py" \
-		"tests/models/fuzz_bundles.py --inputs $(SANITIZE_INPUTS) --seed $(SANITIZE_SEED)"; do \
-		PYTHONSAFEPATH=1 PYTHONPATH=build/sanitize OMP_NUM_THREADS=1 ASAN_OPTIONS=detect_leaks=0 \
+		"tests/fuzz_bundles.py --inputs $(SANITIZE_INPUTS) --seed $(SANITIZE_SEED)"; do \
+		PYTHONSAFEPATH=1 PYTHONPATH=build/sanitize:tests OMP_NUM_THREADS=1 \
+			ASAN_OPTIONS=detect_leaks=0:malloc_context_size=5:quarantine_size_mb=64 \
 			LD_PRELOAD=$$(gcc -print-file-name=libasan.so) $(BIN)/python $$run || exit 1; \
 	done
 

@@ -32,6 +32,7 @@ from gec.arguments import (
     use_threads,
 )
 from gec.errors import ConfigError, GecError, InputError
+from gec.memory import reuse_memory
 
 if TYPE_CHECKING:
     from gec.check import Check
@@ -49,6 +50,7 @@ def main(argv: list[str] | None = None) -> int:
     try:
         try:
             args = parse(arguments)
+            reuse_memory()
             run: Callable[[argparse.Namespace], int | None] = args.run
             status = run(args) or OK
         except SystemExit as stop:  # --help and --version

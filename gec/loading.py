@@ -59,15 +59,13 @@ def load(
         ConfigError: an unknown strategy, precision or device, or numbers out of range.
     """
     from gec.models import bundle
-    from gec.models.inference import prepare, reuse_memory
+    from gec.models.inference import prepare
     from gec.models.prefixes import verifier
     from gec.models.quantization import count_parameters
 
     chosen = device_of(device)
     folder = bundle.find(name_or_path)
     precision = _precision(precision or bundle.precision_for(folder, chosen), chosen)
-    if chosen.type == "cpu":
-        reuse_memory()
     loaded = bundle.load(name_or_path, device=chosen, dtype=_DTYPES[precision])
     parameters = count_parameters(loaded.network)
     return Corrector(
@@ -143,13 +141,11 @@ def load_generation_parts(
     """
     from gec.models import generation
     from gec.models.bundle import find, precision_for
-    from gec.models.inference import prepare, reuse_memory
+    from gec.models.inference import prepare
     from gec.models.quantization import count_parameters
 
     chosen = device_of(device)
     precision = _precision(precision or precision_for(find(name_or_path), chosen), chosen)
-    if chosen.type == "cpu":
-        reuse_memory()
     bundle = generation.load(name_or_path, device=chosen, dtype=_DTYPES[precision])
     about: dict[str, str | int] = {
         "bundle": bundle.name,

@@ -283,7 +283,7 @@ def read_weights(network: Network, path: Path, dtype: torch.dtype) -> None:
         else:
             _read_floats(network, expand(state), torch.float32 if dtype == torch.int8 else dtype)
     except (RuntimeError, KeyError, ValueError) as error:
-        raise ModelError(f"cannot load {path}: {_reason(error)}") from error
+        raise ModelError(f"cannot load {path}: {reason(error)}") from error
     network.restore_buffers()
     if dtype == torch.int8:
         quantize(network)
@@ -359,7 +359,7 @@ def update(
     part.replace(path)
 
 
-def _reason(error: Exception) -> str:
+def reason(error: Exception) -> str:
     """Return one line: the first, or the first detail where the first ends in a colon."""
     lines = str(error).strip().splitlines() or [type(error).__name__]
     return lines[1].strip() if lines[0].endswith(":") and lines[1:] else lines[0]
@@ -410,5 +410,5 @@ def _network(name: str, subwords: WordCodec) -> Transformer:
         network = Transformer(TransformerConfig.from_dict(state["config"]))
         network.load_state_dict(state["model"])
     except Exception as error:
-        raise DataError(f"cannot read checkpoint {path}: {_reason(error)}") from error
+        raise DataError(f"cannot read checkpoint {path}: {reason(error)}") from error
     return network

@@ -35,6 +35,7 @@ from gec.models.bundle import (
     read_config,
     read_tensors,
     read_weights,
+    reason,
     write_config,
     write_weights,
 )
@@ -238,8 +239,7 @@ def _load_heads(
             heads = Heads(width=network.width, **config["heads"])
         heads.load_state_dict(state, strict=True, assign=True)
     except (RuntimeError, ValueError, TypeError, KeyError) as error:
-        reason = str(error).splitlines()[0]
-        raise ModelError(f"cannot load {path}: {reason}") from error
+        raise ModelError(f"cannot load {path}: {reason(error)}") from error
     return heads
 
 

@@ -8,10 +8,7 @@ and RMS norms are PyTorch's own, whose last bits may depend on the block.)
 
 from __future__ import annotations
 
-import ctypes
-import sys
 from collections.abc import Callable
-from functools import cache
 from typing import Any, TypeVar, cast
 
 import torch
@@ -39,19 +36,6 @@ def prepare(network: N) -> N:
         replace_linears(network, lambda _name, linear: native.Linear.of(linear))
         use_native(network)
     return network
-
-
-@cache
-def reuse_memory() -> None:
-    """Keep freed blocks of the C library's heap instead of returning them to the system.
-
-    glibc gives every block above 128 KiB back when it is freed. Activations of a batch are larger,
-    so each operation would fault in its pages anew, which costs more than the operation itself.
-    """
-    trim_threshold, mmap_threshold, gibibyte = -1, -3, 1 << 30  # <malloc.h>
-    if sys.platform == "linux" and hasattr(library := ctypes.CDLL(None), "mallopt"):
-        library.mallopt(trim_threshold, gibibyte)
-        library.mallopt(mmap_threshold, gibibyte)
 
 
 def replace_linears(network: Network, by: Callable[[str, nn.Linear], nn.Module]) -> set[str]:

@@ -9,10 +9,14 @@ import torch
 from fake_models import tiny_network
 
 import gec
+from gec import cli
+from gec.batch.options import make_engine
 from gec.errors import ConfigError, ModelError
 from gec.models import bundle
 from gec.text.inflection import Inflections
 from gec.text.subwords import Subwords
+from gec.web.app import _load as web_load
+from gec.web.config import Config
 
 
 @pytest.fixture(scope="module")
@@ -85,3 +89,21 @@ def test_the_global_state_of_torch_stays(folder: str) -> None:
     gec.load(folder).correct("She goes.")
     assert torch.get_default_dtype() is before[0]
     assert torch.equal(torch.random.get_rng_state(), before[1])
+
+
+def test_the_heap_of_the_process_is_tuned_by_programs_only(
+    folder: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """By the command line, the server and the workers of ``gec batch``; a library does not."""
+    tuned: list[str] = []
+    for place in ("gec.memory", "gec.cli"):
+        monkeypatch.setattr(f"{place}.reuse_memory", lambda place=place: tuned.append(place))
+    gec.load(folder, device="cpu").correct("She goes.")
+    assert not tuned
+    make_engine(gec.load, "cpu", 1, 1, False, 100)
+    assert tuned == ["gec.memory"]
+    web_load(Config(model=folder, device="cpu"))
+    assert tuned == ["gec.memory"] * 2
+    (tmp_path / "text.txt").write_text("She goes.")
+    assert cli.main(["correct", "--model", folder, str(tmp_path / "text.txt")]) == 0
+    assert tuned[2:] == ["gec.cli"]

@@ -67,7 +67,9 @@ def _store(config: Config) -> Store:
 
 def _load(config: Config) -> Corrector:
     from gec.loading import load
+    from gec.memory import reuse_memory
 
+    reuse_memory()
     if config.torch_threads is not None:
         import torch
 

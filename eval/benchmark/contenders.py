@@ -22,7 +22,8 @@ from gec.decoding.drafters.copy import CopyDrafter
 from gec.decoding.drafters.reentry import ReentryDrafter
 from gec.decoding.model import Model
 from gec.errors import ConfigError
-from gec.models.inference import prepare, reuse_memory
+from gec.memory import reuse_memory
+from gec.models.inference import prepare
 from gec.models.prefixes import verifier
 from gec.models.quantization import quantize
 from gec.models.transformer import Transformer
@@ -79,7 +80,7 @@ def model_of(network: Transformer, precision: str, device: torch.device) -> Mode
         )
     own = copy.deepcopy(network)
     if device.type == "cpu":
-        reuse_memory()  # as gec.load does; it serves every engine of this process
+        reuse_memory()  # as the command line does; it serves every engine of this process
     if precision == "int8":
         return verifier(quantize(own.float().to(device)))
     return verifier(prepare(own.to(device, DTYPES[precision])))

@@ -188,7 +188,9 @@ def make_engine(
     import torch
 
     from gec.batch.engine import Engine
+    from gec.memory import reuse_memory
 
+    reuse_memory()
     if threads is None and jobs > 1:
         threads = max(1, (os.cpu_count() or 1) // jobs)
     if threads is not None:

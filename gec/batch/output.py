@@ -129,7 +129,7 @@ class Journalled:
         self.complete = False
         self._files: list[BinaryIO] = []
         with _reported(name):
-            header, last, done = _read_journal(self.journal)
+            header, last, done = self._known = _read_journal(self.journal)
             begun = self.journal.exists()
             if resume and self.path.exists() and not self.part.exists() and (done or not begun):
                 self._check(header, about)
@@ -141,12 +141,9 @@ class Journalled:
                 self.start = last
             elif not overwrite:
                 self._refuse(started=bool(header))
-            try:
-                self._open(about)
-            except BaseException:
-                for file in self._files:
-                    file.close()
-                raise
+            self._committed = self._latest = self.start
+            self._when = time.monotonic()
+            self._begin(about)
 
     def _refuse(self, *, started: bool) -> None:
         if started:
@@ -177,31 +174,51 @@ class Journalled:
                 "begin anew with --overwrite"
             )
 
-    def _open(self, about: Mapping[str, Any]) -> None:
-        fresh = self.start == Commit()
-        for path in (self.journal, self.part, self.errors):
-            self._files.append(path.open("r+b" if path.exists() else "w+b"))
-        journal, part, errors = self._files
-        _lock(journal, self._name)
-        for file, length in ((part, self.start.output), (errors, self.start.errors)):
-            if file.seek(0, os.SEEK_END) < length:
-                raise InputError(
-                    f"{file.name}: shorter than its journal says, was it changed? "
-                    "begin anew with --overwrite"
-                )
-            file.truncate(length)
-            file.seek(length)
-        if fresh:
-            journal.truncate(0)
-            self._note({"version": VERSION, **about})
-        else:
+    def _begin(self, about: Mapping[str, Any]) -> None:
+        """Make the files, and let go of them: a run that reads ahead writes one output at a time.
+
+        Whoever is first to write takes them up again with :meth:`_open`.
+        """
+        self._open()
+        try:
+            if self.start == Commit():
+                _cut(self._files[0], 0)
+                self._note({"version": VERSION, **about})
+            _sync_folder(self.path)
+            self._known = _read_journal(self.journal)
+        finally:
+            self._release()
+
+    def _open(self) -> None:
+        """Open the files, unless they are, and cut off what lies beyond the last commit."""
+        if self._files:
+            return
+        try:
+            for path in (self.journal, self.part, self.errors):
+                self._files.append(path.open("r+b" if path.exists() else "w+b"))
+            journal, part, errors = self._files
+            _lock(journal, self._name)
+            if _read_journal(self.journal) != self._known:
+                raise ConfigError(f"{self._name}: another run has written it meanwhile")
+            for file, length in ((part, self.start.output), (errors, self.start.errors)):
+                if file.seek(0, os.SEEK_END) < length:
+                    raise InputError(
+                        f"{file.name}: shorter than its journal says, was it changed? "
+                        "begin anew with --overwrite"
+                    )
+                _cut(file, length)
             # a torn last line would swallow the next one
-            whole = journal.read().rfind(b"\n") + 1
-            journal.truncate(whole)
-            journal.seek(whole)
-        _sync_folder(self.path)
-        self._committed = self._latest = self.start
-        self._when = time.monotonic()
+            _cut(journal, journal.read().rfind(b"\n") + 1)
+        except BaseException:
+            self._release()
+            raise
+
+    def _release(self) -> None:
+        """Close the files, which ends the lock."""
+        files, self._files = self._files, []
+        for file in files:
+            with suppress(OSError):
+                file.close()
 
     def _note(self, value: Mapping[str, Any]) -> None:
         journal = self._files[0]
@@ -211,9 +228,10 @@ class Journalled:
 
     def write(self, block: Block, result: Result, data: bytes) -> None:
         """Add a block's results, and from time to time commit."""
-        _, part, errors = self._files
         listed = b"".join(_listed(failure) for failure in result.failures)
         with _reported(self._name):
+            self._open()
+            _, part, errors = self._files
             part.write(data)
             errors.write(listed)
             self._latest = Commit(
@@ -241,6 +259,7 @@ class Journalled:
         if self.complete:
             return
         with _reported(self._name):
+            self._open()
             self.commit()
             whole = make(self.part)  # again, where a run is killed from here on
             self._note({"done": True})
@@ -251,13 +270,11 @@ class Journalled:
             _sync_folder(self.path)
 
     def close(self) -> None:
-        """Commit what is there; also after an error."""
+        """Commit what is there, also after an error, and close the files."""
         with suppress(OSError):
             if self._files:
                 self.commit()
-        for file in self._files:
-            with suppress(OSError):
-                file.close()
+        self._release()
 
     def forget(self) -> None:
         """Remove the journal of an output that is complete."""
@@ -288,6 +305,13 @@ def _read_journal(path: Path) -> tuple[dict[str, Any], Commit, bool]:
             last = replace(last, totals=Totals(**value["commit"]["totals"]))
         done = bool(value.get("done"))
     return header, last, done
+
+
+def _cut(file: BinaryIO, length: int) -> None:
+    """Leave the first ``length`` bytes of a file, and go to their end."""
+    if file.seek(0, os.SEEK_END) > length:
+        file.truncate(length)
+    file.seek(length)
 
 
 def _lock(file: BinaryIO, name: str) -> None:

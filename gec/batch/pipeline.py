@@ -85,6 +85,7 @@ def run(tasks: Sequence[Task], perform: Perform, plan: Plan, say: Say) -> Totals
             for tag, work, done in perform(items):
                 if work is None or done is None:
                     tag.output.finish(tag.task.format.finish)
+                    tag.output.close()  # at once: there may be more outputs than file handles
                     totals += tag.output.start.totals
                     continue
                 result, data = done

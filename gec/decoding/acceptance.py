@@ -139,7 +139,7 @@ class PaperTopBeta:
     its ``beta``-th best token, and at most ``tau`` below the verifier's of its best. The verifier's
     opinion of the drafted token itself does not enter: a sure drafter is trusted, and of an unsure
     one even the verifier's first choice is refused (and then decided by the verifier, which costs a
-    pass). Needs a drafter whose memory has ``logprobs``, per row those of its last draft.
+    pass). Raises ConfigError where the drafter has no log-probabilities of its drafts.
     """
 
     beta: int
@@ -149,12 +149,18 @@ class PaperTopBeta:
         check_beta_tau(self.beta, self.tau)
 
     def __call__(self, state: State, scores: Scores) -> list[Kept]:
+        certainty = state.drafter.logprobs(state.draft_memory)
+        if certainty is None:
+            raise ConfigError(
+                "PaperTopBeta compares the drafter's log-probabilities, and a "
+                f"{type(state.drafter).__name__} has none: use a NatDrafter, or TopBeta"
+            )
         logprobs = scores.logits.float().log_softmax(-1)
         beta = min(self.beta, logprobs.shape[-1])
         highest = logprobs.topk(beta, dim=-1).values  # [B, T, beta]
         drafted = torch.full_like(highest[..., 0], -torch.inf)
         for row, draft in enumerate(scores.drafted):
-            sure = state.draft_memory.logprobs[row][: len(draft)]
+            sure = certainty[row][: len(draft)]
             drafted[row, : len(sure)] = torch.tensor(sure, device=drafted.device)
         stands = (drafted >= highest[..., -1]) & (highest[..., 0] - drafted <= self.tau)
         _, best = best_of(scores.logits)

@@ -116,20 +116,20 @@ def cost_ratio(
 ) -> Timing:
     """Time one-token passes of both models in turn, after ``length`` tokens of source and output.
 
-    On what it is run at the same time it depends; the medians of ``rounds`` passes are returned.
+    Returns the medians of ``rounds`` passes. Results vary with the machine's load.
     """
     times: tuple[list[float], list[float]] = ([], [])
     memories = []
     for model in (small, large):
         room = min(length, model.max_positions - 2)
-        text = [model.eos_id + 1] * room
-        memory = model.start([text] * rows)
-        model.verify(memory, [[model.bos_id, *text]] * rows, [0] * rows)
-        memories.append((model, memory, text, room))
+        word = [model.bos_id]  # the one id that every model can be fed
+        memory = model.start([word * room] * rows)
+        model.verify(memory, [word * (room + 1)] * rows, [0] * rows)
+        memories.append((model, memory, word, room))
     for repeat in range(rounds + 2):
-        for (model, memory, text, room), taken in zip(memories, times, strict=True):
+        for (model, memory, word, room), taken in zip(memories, times, strict=True):
             began = _now()
-            model.verify(memory, [text[-1:]] * rows, [room] * rows)
+            model.verify(memory, [word] * rows, [room] * rows)
             if repeat >= 2:  # the first passes warm up
                 taken.append(1000 * (_now() - began))
     return Timing(*(statistics.median(taken) for taken in times))

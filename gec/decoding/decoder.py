@@ -118,12 +118,8 @@ class State:
         self.rows = [*self.rows, *rows]
 
     def verify(self, drafts: Sequence[Sequence[int]]) -> Scores:
-        """Score every row's last token and draft in one pass."""
-        # no draft reaches beyond the row's limit, hence none beyond the model's positions
-        drafts = [
-            draft[: row.limit - len(row.tokens) - 1]
-            for row, draft in zip(self.rows, drafts, strict=True)
-        ]
+        """Score every row's last token and draft, as far as it can stand, in one pass."""
+        drafts = [self._cut(row, draft) for row, draft in zip(self.rows, drafts, strict=True)]
         # BOS and all tokens but the last are as many as there are tokens
         lengths = [len(row.tokens) for row in self.rows]
         starts = self.cached or lengths
@@ -145,6 +141,14 @@ class State:
         width = logits.shape[1] if packing is None else packing.longest
         padded = [[*draft, *[-1] * (width - len(draft))] for draft in drafts]
         return Scores(logits, torch.tensor(padded, device=logits.device), drafts, packing)
+
+    def _cut(self, row: Row, draft: Sequence[int]) -> Sequence[int]:
+        """Return a draft up to its first EOS, at which every output ends.
+
+        No draft reaches beyond the row's limit either, hence none beyond the model's positions.
+        """
+        draft = draft[: row.limit - len(row.tokens) - 1]
+        return draft[: draft.index(self.eos_id) + 1] if self.eos_id in draft else draft
 
     def advance(self, kept: Sequence[Kept]) -> None:
         """Give rows their tokens, retire finished ones, reorder the memories if rows changed."""

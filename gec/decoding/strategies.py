@@ -269,4 +269,5 @@ def make_decoder(parts: Parts, name: str, values: Mapping[str, Any] | None = Non
         ConfigError: no such strategy, an option of another strategy, a value out of range.
         ModelError: the bundle lacks what the strategy needs.
     """
-    return STRATEGIES[name](parts, complete(name, values or {}))
+    given = complete(name, values or {})  # refuses unknown names
+    return STRATEGIES[name](parts, given)

@@ -11,12 +11,10 @@ import re
 from bisect import bisect_left
 from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass
-from functools import cache, lru_cache
-from importlib.util import find_spec
-from pathlib import Path
-from runpy import run_path
+from functools import lru_cache
 
 from gec.text.protection import Span, mask, protected_spans, unify_newlines
+from gec.text.stop_words import STOP_WORDS
 from gec.text.words import Word, normalise, split_words
 
 
@@ -376,17 +374,8 @@ _ENGLISH = _set(
     go going people think know want like make good time
     """
 )
-_OTHERS = ("de", "fr", "es", "it", "pt", "nl", "sv", "da", "nb", "fi", "pl", "cs", "ro", "hu", "tr")
-
-
-@cache
-def _stop_words(language: str) -> frozenset[str]:
-    """Read spaCy's list alone: to import spaCy and fifteen of its languages takes seconds."""
-    spec = find_spec("spacy")
-    assert spec is not None
-    assert spec.submodule_search_locations is not None
-    path = Path(spec.submodule_search_locations[0], "lang", language, "stop_words.py")
-    return frozenset(run_path(str(path))["STOP_WORDS"])
+_KNOWN = STOP_WORDS["en"] | _ENGLISH
+_OTHERS = [words for language, words in STOP_WORDS.items() if language != "en"]
 
 
 @lru_cache(maxsize=2**16)
@@ -412,8 +401,8 @@ def looks_english(words: Sequence[Word]) -> bool:
     if not forms or known * 6 >= len(forms):
         return True
     forms[0] = forms[0].lower()  # other capital letters are names: Rio de Janeiro, Buenos Aires
-    foreign = {form for form in forms if form not in _stop_words("en") | _ENGLISH}
-    most = max(len(foreign & _stop_words(language)) for language in _OTHERS)
+    foreign = {form for form in forms if form not in _KNOWN}
+    most = max(len(foreign & words) for words in _OTHERS)
     if len(forms) < 4:  # too short to count shares: no English function word, two foreign ones
         return most < 2 or len(foreign) < len(set(forms))
     return most < 2 or most * 4 < len(forms) or most <= known * 2

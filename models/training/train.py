@@ -15,6 +15,7 @@ import signal
 import time
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import closing
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
@@ -419,15 +420,18 @@ def fit(
 
     SIGTERM and SIGINT (Ctrl-C) ask: the run saves and returns. Call it in the main thread.
 
+    Of several processes (torchrun) each has a replica and data of its own. The first one's clock
+    counts, hence its share of the budget and its learning rate; all end where any is asked to. The
+    checkpoint has the first one's place in its data; resumed, the others take theirs from it.
+
     Raises:
         ConfigError: the recipe does not fit the checkpoint or the data.
         DataError: the packed data or the checkpoint is missing or broken; the loss is not finite;
             a checkpoint cannot be saved (the last one is kept).
     """
-    fabric = Fabric(accelerator="auto", devices="auto", precision=training.precision)  # type: ignore[arg-type]
-    if "WORLD_SIZE" not in os.environ and fabric.device.type == "cpu":
-        fabric = Fabric(accelerator="cpu", devices=1, precision=training.precision)  # type: ignore[arg-type]
+    fabric = _fabric(training.precision)
     fabric.launch()
+    ranks = _Ranks(fabric)
     fabric.seed_everything(seed, verbose=False)
     objective = make()
     module, config = objective.module, objective.config
@@ -436,9 +440,10 @@ def fit(
     progress = Progress()
     checkpoint = out / "last.ckpt"
     out.mkdir(parents=True, exist_ok=True)
-    if resume and checkpoint.exists():
+    exists = ranks.any(checkpoint.exists())  # also where the disk is not that of the others
+    if resume and exists:
         progress = _load(fabric, checkpoint, module, optimizers, config)
-    elif checkpoint.exists():
+    elif exists:
         raise ConfigError(f"{checkpoint} exists: continue it with --resume or choose another --out")
     starts = worker_starts(progress.positions, max(1, workers))
     stream = objective.stream(fabric.global_rank, starts)
@@ -457,11 +462,11 @@ def fit(
         log.row(step=progress.step, minutes=progress.seconds / 60, **scores)
 
     def save() -> None:
-        _save(fabric, checkpoint, module, optimizers, config, progress)
+        _save(ranks, checkpoint, module, optimizers, config, progress)
         if snapshots and fabric.is_global_zero:
             _keep_snapshot(checkpoint, progress.step, snapshots)
 
-    with _Stop() as stop:  # before the workers start: they inherit deafness to Ctrl-C
+    with closing(log), _Stop() as stop:  # before the workers start: they inherit deafness to Ctrl-C
         batches: Iterator[Any] = iter(
             DataLoader(
                 stream,
@@ -469,17 +474,20 @@ def fit(
                 num_workers=workers,
                 prefetch_factor=8 if workers else None,
                 generator=torch.Generator(),  # else it draws from the one a resumed run restored
+                worker_init_fn=_deaf,
             )
         )
         module.train()
         turn = deque(starts)  # the workers deliver in turn
-        while progress.seconds < budget and not stop.asked():
+        while progress.seconds < budget:
+            batch = None
             try:
                 batch = next(batches).to(fabric.device)
-            except RuntimeError:  # a SIGTERM to the process group ends the workers, too
-                if stop.asked():
-                    break
-                raise
+            except RuntimeError:  # a signal to the process group may end the workers, too
+                if not stop.asked():
+                    raise
+            if ranks.any(batch is None or stop.asked()):
+                break
             share = progress.seconds / budget
             rate = learning_rate(share, training)
             for optimizer in optimizers:
@@ -497,17 +505,19 @@ def fit(
                 optimizer.step()
                 optimizer.zero_grad()
             now = time.monotonic()
-            if not stop.resumed():  # a paused run loses no budget, a suspended machine little
-                progress.seconds += min(now - last, 60.0)
+            # a paused run loses no budget, a suspended machine little
+            took = 0.0 if stop.resumed() else min(now - last, 60.0)
             last = now
+            seconds, scored = ranks.after_step(took, int(tokens))
+            progress.seconds += seconds
             progress.step += 1
-            progress.tokens += int(tokens)
+            progress.tokens += scored
             turn.popleft()
             turn.append(batch.position)
             progress.positions = tuple(turn)
             report["loss"] += float(loss.detach())
             report["steps"] += 1
-            report["tokens"] += int(tokens)
+            report["tokens"] += scored
             if progress.step % 100 == 0:
                 log.row(
                     step=progress.step,
@@ -527,6 +537,46 @@ def fit(
         measure()
         save()
     return progress
+
+
+def _fabric(precision: str) -> Fabric:
+    """Return what to train on: torchrun's processes, else all GPUs, else the CPU."""
+    here, world = (int(os.environ.get(name, 0)) for name in ("LOCAL_WORLD_SIZE", "WORLD_SIZE"))
+    nodes = world // here if here else 1
+    return Fabric(devices=here or "auto", num_nodes=nodes, precision=precision)  # type: ignore[arg-type]
+
+
+def _deaf(_worker: int) -> None:
+    """Let a worker outlive a SIGTERM to the process group: the run ends it, once it has saved."""
+    signal.signal(signal.SIGTERM, signal.SIG_IGN)
+
+
+class _Ranks:
+    """What the processes of a run must agree on, lest one of them waits for the others for ever.
+
+    All of them must call a method, in the same order.
+    """
+
+    def __init__(self, fabric: Fabric) -> None:
+        self._fabric = fabric
+        self.first = fabric.is_global_zero
+
+    def any(self, flag: bool) -> bool:
+        """Return whether the flag is set in any process."""
+        return self._sum(float(flag))[0] > 0
+
+    def after_step(self, seconds: float, tokens: int) -> tuple[float, int]:
+        """Return the seconds of the first process, and the tokens of all."""
+        seconds, total = self._sum(seconds if self.first else 0.0, float(tokens))
+        return seconds, int(total)
+
+    def _sum(self, *values: float) -> list[float]:
+        if self._fabric.world_size == 1:
+            return [*values]
+        numbers = torch.tensor(values, dtype=torch.float64, device=self._fabric.device)
+        torch.distributed.all_reduce(numbers)
+        found: list[float] = numbers.tolist()
+        return found
 
 
 class _Log:
@@ -553,9 +603,13 @@ class _Log:
             for name, value in values.items():
                 self.board.add_scalar(name, value, step)
 
+    def close(self) -> None:
+        if self.board is not None:
+            self.board.close()
+
 
 def _save(
-    fabric: Fabric,
+    ranks: _Ranks,
     path: Path,
     module: nn.Module,
     optimizers: list[torch.optim.Optimizer],
@@ -569,16 +623,19 @@ def _save(
         "progress": {name: getattr(progress, name) for name in Progress.__slots__},
         "torch_rng": torch.get_rng_state(),
     }
-    if fabric.is_global_zero:
+    failed: Exception | None = None
+    if ranks.first:
         part = path.with_suffix(".part")
         try:
             torch.save(state, part)
             part.replace(path)
         except (OSError, RuntimeError) as error:  # a full disk is a RuntimeError of torch's writer
             part.unlink(missing_ok=True)
-            reason = (str(error).splitlines() or [type(error).__name__])[0]
-            raise DataError(f"cannot save {path}, what is there is kept: {reason}") from error
-    fabric.barrier()
+            failed = error
+    if ranks.any(failed is not None):  # all wait here until it is saved
+        failed = failed or RuntimeError("see what the first process says")
+        reason = (str(failed).splitlines() or [type(failed).__name__])[0]
+        raise DataError(f"cannot save {path}, what is there is kept: {reason}") from failed
 
 
 def _keep_snapshot(checkpoint: Path, step: int, count: int) -> None:

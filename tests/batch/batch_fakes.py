@@ -50,6 +50,12 @@ class Engine:
         ]  # fmt: skip
 
 
+def environment() -> dict[str, str]:
+    """Variables for a process that imports these fakes, and gec from where we have it."""
+    paths = [str(Path(__file__).parent.parent), *filter(None, [os.environ.get("PYTHONPATH")])]
+    return {**os.environ, "PYTHONPATH": os.pathsep.join(paths)}
+
+
 def load(delay: float, number: int, jobs: int) -> Engine:
     return Engine(delay)
 

@@ -9,7 +9,7 @@ import sys
 import time
 from pathlib import Path
 
-HERE = Path(__file__).parent
+from batch.batch_fakes import environment
 
 # In a process of its own: Ray starts threads and warns of things that are errors in our tests.
 SCRIPT = """
@@ -40,14 +40,10 @@ def test_a_worker_is_killed(tmp_path: Path) -> None:
     source.write_text("".join(text + "\n" for text in texts))
     script = tmp_path / "script.py"
     script.write_text(SCRIPT)
-    environment = {
-        **os.environ,
-        "PYTHONPATH": str(HERE.parent),
-        "RAY_DATA_DISABLE_PROGRESS_BARS": "1",
-    }
+    variables = environment() | {"RAY_DATA_DISABLE_PROGRESS_BARS": "1"}
     process = subprocess.Popen(
         [sys.executable, script, source, target, pids],
-        env=environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
+        env=variables, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
     )  # fmt: skip
     try:
         while len(list(pids.iterdir())) < 2 and process.poll() is None:

@@ -16,10 +16,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from batch.batch_fakes import Engine
+from batch.batch_fakes import Engine, environment
 
 from gec.batch import output
-from gec.batch.blocks import Size
+from gec.batch.blocks import Block, Result, Size
 from gec.batch.output import Journalled
 from gec.batch.pipeline import Plan, Task, run
 from gec.batch.pool import Pool
@@ -31,9 +31,8 @@ HERE = Path(__file__).parent
 
 
 def start(source: Path, target: Path, jobs: int) -> subprocess.Popen[bytes]:
-    environment = {**os.environ, "PYTHONPATH": str(HERE.parent)}
     arguments = [sys.executable, HERE / "killable.py", source, target, str(jobs)]
-    return subprocess.Popen(arguments, env=environment, start_new_session=True)
+    return subprocess.Popen(arguments, env=environment(), start_new_session=True)
 
 
 def lines(count: int) -> Iterator[str]:
@@ -247,6 +246,23 @@ def test_two_runs_at_once(source: Path, stopped: Path) -> None:
             correct(source, stopped, RESUME)
 
 
+def test_an_output_that_another_run_took(source: Path, stopped: Path) -> None:
+    """What was read ahead is not locked; who comes to write it finds that it is another's."""
+    size = source.stat()
+    about = {
+        "input": {"name": str(source), "size": size.st_size, "time": size.st_mtime_ns},
+        "options": {"format": repr(Lines()), "size": repr(PLAN.size), **PLAN.about},
+    }
+    ahead = Journalled(str(stopped), about, resume=True)
+    with pytest.raises(Stop):
+        correct(source, stopped, RESUME, stop_after=1)
+    kept = Path(f"{stopped}.part").read_bytes()
+    with pytest.raises(ConfigError, match="another run has written it"):
+        ahead.write(Block(2, 7, 1, b""), Result(b"lost"), b"lost")
+    assert Path(f"{stopped}.part").read_bytes() == kept
+    assert correct(source, stopped, RESUME).records == 10
+
+
 FULL = """
 import resource, sys
 resource.setrlimit(resource.RLIMIT_FSIZE, (3000, 3000))
@@ -263,10 +279,9 @@ def test_disk_full(tmp_path: Path) -> None:
     """A limit on the size of files refuses a write as a full disk does."""
     source, target = tmp_path / "in.txt", tmp_path / "out.txt"
     source.write_text("\n".join(lines(300)))
-    environment = {**os.environ, "PYTHONPATH": str(HERE.parent)}
     ended = subprocess.run(
         [sys.executable, "-c", FULL, source, target],
-        env=environment, capture_output=True, text=True, check=False,
+        env=environment(), capture_output=True, text=True, check=False,
     )  # fmt: skip
     assert ended.returncode == 1
     assert "out.txt: cannot be written (File too large)" in ended.stderr

@@ -114,6 +114,11 @@ def test_cost_ratio_times_both_models() -> None:
     assert timing.ratio == timing.small / timing.large
 
 
+def test_cost_ratio_where_eos_is_the_last_id() -> None:
+    network = TransformerVerifier(tiny_network(vocab_size=5, eos_id=4))
+    assert cost_ratio(RuleModel(copies, vocab_size=3), network, rounds=1).ratio > 0
+
+
 def test_a_small_model_that_is_slower() -> None:
     assert Timing(1.0, 3.0).warning() is None
     warning = Timing(4.0, 2.5).warning()

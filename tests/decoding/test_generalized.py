@@ -37,6 +37,8 @@ from gec.decoding.acceptance import (
     TopK,
 )
 from gec.decoding.decoder import Decoder, Hypothesis, LengthLimit
+from gec.decoding.drafters import Drafter
+from gec.decoding.drafters.copy import CopyDrafter
 from gec.decoding.drafters.heads import HeadsDrafter
 from gec.decoding.drafters.nat import NatDrafter, Unverified
 from gec.decoding.options import OPTIONS, complete, parse
@@ -395,6 +397,14 @@ def test_every_strategy_has_options_and_decodes() -> None:
         assert len(found) == 3
 
 
+@pytest.mark.parametrize("name", ["iad", "iad-paper", "gad", "blockwise"])
+def test_exact_strategies_of_sources_that_hold_eos(name: str) -> None:
+    texts = [(*text[: len(text) // 2], EOS, *text[len(text) // 2 :]) for text in sources()]
+    greedily = make_decoder(parts(), "greedy").decode(texts)
+    found = make_decoder(parts(), name).decode(texts)
+    assert [h.tokens for [h] in found] == [h.tokens for [h] in greedily]
+
+
 def test_k_beyond_what_was_trained_or_fits() -> None:
     for name, most in (("gad", 6), ("blockwise", 4)):
         with pytest.raises(ConfigError, match=f"k must be from 1 to {most}"):
@@ -431,6 +441,8 @@ def test_options_of_another_strategy_and_unreadable_ones() -> None:
         complete("gad", {"tau": 1.0})
     with pytest.raises(ConfigError, match="unknown strategy 'turbo'"):
         complete("turbo", {})
+    with pytest.raises(ConfigError, match="unknown strategy 'turbo'"):
+        make_decoder(parts(), "turbo")
     with pytest.raises(ConfigError, match="has no option 'q'"):
         parse("gad:q=3")
     with pytest.raises(ConfigError, match="must be 1 or more"):
@@ -440,6 +452,13 @@ def test_options_of_another_strategy_and_unreadable_ones() -> None:
     assert parse("gad++:beta=3,tau=1,literal=yes") == (
         "gad++", {"beta": 3, "tau": 1.0, "literal": True}
     )  # fmt: skip
+
+
+@pytest.mark.parametrize("drafter", [None, CopyDrafter()])
+def test_the_papers_rule_needs_a_drafter_that_is_sure(drafter: Drafter | None) -> None:
+    decoder = Decoder(TransformerVerifier(verifier_network()), drafter, PaperTopBeta(2, 1.0))
+    with pytest.raises(ConfigError, match=r"log-probabilities, and a \w+ has none"):
+        decoder.decode(sources())
 
 
 @pytest.mark.parametrize("make", [lambda: TopBeta(0, 1.0), lambda: TopBeta(1, -1.0),

@@ -26,11 +26,16 @@ from fake_models import (
 from reference_decoding import aggressive, greedy
 from torch import Tensor
 
-from gec.decoding.acceptance import Acceptance, Conservative, Exact, Kept
+from gec.decoding.acceptance import Acceptance, Conservative, Exact, Kept, TopBeta
 from gec.decoding.beam import BeamSearch
+from gec.decoding.bild import Rollback
 from gec.decoding.decoder import Decoder, Hypothesis, LengthLimit, State
 from gec.decoding.drafters import Drafter, NoDraft
+from gec.decoding.drafters.aligned import AlignedCopyDrafter
 from gec.decoding.drafters.copy import CopyDrafter
+from gec.decoding.drafters.reentry import ReentryDrafter
+from gec.decoding.drafters.small_model import SmallModelDrafter
+from gec.decoding.sampling import Sampling, SpeculativeSampling
 from gec.decoding.trace import Pass
 from gec.errors import ConfigError, InputError
 from gec.models.verifier import TransformerVerifier
@@ -89,6 +94,62 @@ def test_a_substitution_takes_two_passes() -> None:
     assert found.tokens == (3, 9, 5, 6, 7)
     # after the new word nothing matches: one token; then the rest is copied
     assert found.steps == (Pass(6, 1, 2), Pass(0, 0, 1), Pass(3, 3, 3))
+
+
+# ------------------------------------------------------------------- EOS within a source
+
+WITH_EOS = [
+    (5, EOS, 6), (EOS,), (EOS, 3, 4), (3, 4, EOS), (3, EOS, EOS, 4, 3), (3, 4, 5),
+    (7, 3, 4, EOS, 3, 4, EOS, 8),
+]  # fmt: skip
+COPYING: dict[str, Callable[[], Drafter]] = {
+    "copy": CopyDrafter,
+    "re-entry": ReentryDrafter,
+    "aligned": lambda: AlignedCopyDrafter(9),
+    "small": lambda: SmallModelDrafter(RuleModel(copies), CopyDrafter()),
+    "hierarchy": lambda: SmallModelDrafter(
+        RuleModel(copies), SmallModelDrafter(RuleModel(copies), ReentryDrafter())
+    ),
+}
+
+
+@pytest.mark.parametrize("drafter", COPYING)
+@pytest.mark.parametrize(
+    "acceptance", [Exact(), Exact(logprobs=True), Conservative(0), TopBeta(1, 0), Rollback(0)]
+)
+def test_a_source_that_holds_eos(drafter: str, acceptance: Acceptance) -> None:
+    """A draft ends at its first EOS, as every output does; what was copied behind it is dropped."""
+    limit = LengthLimit(1.5, 3)
+    for rule in (copies, *(sometimes(seed, 9) for seed in range(5))):
+        model = RuleModel(rule, vocab_size=9)
+        decoder = Decoder(model, COPYING[drafter](), acceptance, limit=limit)
+        expected = [greedy(model.scores, source, limit(source)) for source in WITH_EOS]
+        for batch_size in (1, 4):
+            found = decoder.decode(WITH_EOS, batch_size=batch_size)
+            assert [(h.tokens, h.truncated) for [h] in found] == [
+                (output.tokens, output.truncated) for output in expected
+            ]
+            assert not any(EOS in h.tokens for [h] in found)
+
+
+@pytest.mark.parametrize("drafter", COPYING)
+def test_a_beam_of_a_source_that_holds_eos(drafter: str) -> None:
+    model = RuleModel(copies, second=sometimes(3, 9), vocab_size=9)
+    for size in (1, 3):
+        plain, other = (
+            Decoder(model, drafter, BeamSearch(size)) for drafter in (None, COPYING[drafter]())
+        )
+        for mine, theirs in zip(other.decode(WITH_EOS), plain.decode(WITH_EOS), strict=True):
+            assert [(h.tokens, h.score) for h in mine] == [(h.tokens, h.score) for h in theirs]
+
+
+@pytest.mark.parametrize("drafter", COPYING)
+def test_what_is_drawn_for_a_source_that_holds_eos(drafter: str) -> None:
+    """Nothing follows an EOS that was drawn."""
+    model = RuleModel(copies, margin=2.0, vocab_size=9)
+    decoder = Decoder(model, COPYING[drafter](), SpeculativeSampling(Sampling()))
+    for [found] in decoder.decode(WITH_EOS * 5):
+        assert EOS not in found.tokens
 
 
 # -------------------------------------------------------------------------- the sources

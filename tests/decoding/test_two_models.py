@@ -49,8 +49,10 @@ def sources() -> list[list[int]]:
 )
 @pytest.mark.filterwarnings("ignore:the drafting model takes")
 def test_exact_strategies(specification: str) -> None:
-    greedy = make_decoder(parts(), "greedy").decode(sources())
-    found = make_decoder(parts(), *parse(specification)).decode(sources())
+    eos = parts().model.eos_id
+    texts = [*sources(), *([*text[:2], eos, *text[2:]] for text in sources())]
+    greedy = make_decoder(parts(), "greedy").decode(texts)
+    found = make_decoder(parts(), *parse(specification)).decode(texts)
     assert [h.tokens for [h] in found] == [h.tokens for [h] in greedy]
 
 

@@ -1,6 +1,7 @@
 """segment, windows, looks_english."""
 
 import doctest
+import sys
 import time
 from itertools import pairwise
 
@@ -16,6 +17,7 @@ from gec.text.segmentation import (
     segment,
     windows,
 )
+from gec.text.stop_words import STOP_WORDS
 from gec.text.words import Word, normalise, split_words
 
 
@@ -370,3 +372,14 @@ def test_protected_words_say_nothing_about_the_language() -> None:
     (sentence,) = segment("I write `я иду в школу` in this window.")
     assert looks_english(sentence.words)
     assert isinstance(sentence, Sentence)
+
+
+def test_languages_are_told_apart_without_spacy(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The lists are our own: nothing of another package's files is read or run."""
+    monkeypatch.setitem(sys.modules, "spacy", None)
+    assert not looks_english(split_words("Das ist nicht das, was wir alle hier haben wollten."))
+    assert looks_english(split_words("Colourless ideas sleep furiously."))
+    assert len(STOP_WORDS) == 16
+    for words in STOP_WORDS.values():
+        assert len(words) > 200
+        assert all(word == word.strip() for word in words)

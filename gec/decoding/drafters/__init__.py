@@ -26,7 +26,7 @@ class Drafter:
         return None
 
     def propose(self, state: State) -> Sequence[Sequence[int]]:
-        """Return per row the tokens that may follow its output; EOS only as the last."""
+        """Return per row the tokens that may follow its output; the loop drops what follows EOS."""
         raise NotImplementedError
 
     def observe(self, state: State, kept: Sequence[Kept]) -> None:
@@ -34,6 +34,10 @@ class Drafter:
 
     def distributions(self, memory: Any) -> Tensor | None:
         """Return [B, T, V], what each token of the last drafts was drawn from; None: not drawn."""
+        return None
+
+    def logprobs(self, memory: Any) -> Sequence[Sequence[float]] | None:
+        """Return per row the log-probabilities (nats) of its last draft; None: there are none."""
         return None
 
     def select(self, memory: Any, rows: Sequence[int]) -> Any:

@@ -63,11 +63,7 @@ class HeadsDrafter(Drafter):
         places = [0] * len(state.rows)
         for choice in kept:
             places[choice.parent] = choice.accepted
-        drafts = self.model.propose(state.memory, places, self.k - 1)
-        state.draft_memory = [
-            draft[: draft.index(state.eos_id) + 1] if state.eos_id in draft else draft
-            for draft in drafts
-        ]
+        state.draft_memory = self.model.propose(state.memory, places, self.k - 1)
 
     def select(self, memory: list[list[int]], rows: Sequence[int]) -> list[list[int]]:
         return [memory[row] for row in rows]

@@ -61,7 +61,7 @@ class BlockMemory:
 
 
 class NatDrafter(Drafter):
-    """Drafts k tokens a pass, up to the first EOS among them.
+    """Drafts k tokens a pass; the loop takes them up to the first EOS.
 
     Raises:
         ConfigError: k is larger than the positions or the training allow.
@@ -89,10 +89,11 @@ class NatDrafter(Drafter):
             memory.network, [row.tokens for row in state.rows], self.k
         )
         # ids below 2**24 are exact in float32, so one transfer carries both
-        found = torch.stack([tokens.float(), logprobs.float()]).tolist()
-        drafts = [_up_to([int(token) for token in row], state.eos_id) for row in found[0]]
-        memory.logprobs = [row[: len(draft)] for row, draft in zip(found[1], drafts, strict=True)]
-        return drafts
+        found, memory.logprobs = torch.stack([tokens.float(), logprobs.float()]).tolist()
+        return [[int(token) for token in row] for row in found]
+
+    def logprobs(self, memory: BlockMemory) -> list[list[float]]:
+        return memory.logprobs
 
     def select(self, memory: BlockMemory, rows: Sequence[int]) -> BlockMemory:
         network = self.blocks.select(memory.network, rows)
@@ -123,11 +124,6 @@ class Unverified:
 
     def join(self, memory: None, other: None) -> None:
         return None
-
-
-def _up_to(tokens: list[int], last: int) -> list[int]:
-    """Return the tokens up to the first ``last``, or all of them."""
-    return tokens[: tokens.index(last) + 1] if last in tokens else tokens
 
 
 def _check_fit(blocks: BlockModel, verifier: Model) -> None:

@@ -3,7 +3,7 @@
 A fine-tuned matrix is the pretrained one plus a difference whose values in a row are near to
 normally distributed. Each difference is stored as one of four levels times the row's scale: the
 quantizer of least mean squared error for a normal distribution (Max 1960, table I), which keeps
-88 % of the difference's power. Norms travel whole. The embedding is not trained and does not travel.
+88 % of the difference's power. Norms travel whole; the embedding is not trained and does not.
 """
 
 from __future__ import annotations

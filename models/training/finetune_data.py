@@ -30,6 +30,8 @@ from gec.text.edits import align
 from gec.text.words import tokenize_line
 
 Words = Sequence[str]
+PACKAGED = Path(__file__).parents[1] / "corpora"
+"""Corpora that were written for this project and come with it."""
 FORMATS = ("marked", "pairs", "clean")
 SHARED_WORDS = 8
 """A sentence that shares so many words in a row with a development set is left out."""
@@ -51,6 +53,7 @@ class Part:
     first_lines: int | None = None
     skip_types: tuple[str, ...] = ()
     misspelt: float = 0.0
+    packaged: bool = False
 
     def __post_init__(self) -> None:
         if self.format not in FORMATS:
@@ -59,7 +62,8 @@ class Part:
             raise ConfigError(f"part {self.name}: share and misspelt are shares, not negative")
 
     def paths(self, data_dir: Path) -> list[Path]:
-        """Return the files; a pattern without any raises DataError."""
+        """Return the files, of the package where ``packaged``; DataError where there is none."""
+        data_dir = PACKAGED if self.packaged else data_dir
         found = [sorted(data_dir.glob(pattern)) for pattern in self.files]
         for pattern, paths in zip(self.files, found, strict=True):
             if not paths:

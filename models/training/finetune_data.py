@@ -71,18 +71,24 @@ class Part:
         return [path for paths in found for path in paths]
 
     def pairs(self, path: Path, rng: random.Random) -> Iterator[tuple[Words, Words]]:
-        """Yield (wrong, right) words of one file."""
+        """Yield (wrong, right) words of one file, in a random order, ``limit`` of them."""
+        yield from islice(self._pairs(path, rng), self.limit)
+
+    def _pairs(self, path: Path, rng: random.Random) -> Iterator[tuple[Words, Words]]:
         source = Source(
             file=str(path), licence=self.licence, weight=1.0, words=self.words,
             skip_types=self.skip_types, vary_names=self.format == "clean",
         )  # fmt: skip
+        if self.format == "pairs":
+            pairs = [(wrong, right) for wrong, right, _ in clean_pairs(path, source)]
+            rng.shuffle(pairs)
+            yield from pairs
+            return
+        lines = list(islice(open_text(path), self.first_lines))
+        rng.shuffle(lines)  # before the words are cut: most lines of a long file are not taken
         if self.format == "marked":
-            yield from marked_pairs(open_text(path))
-        elif self.format == "pairs":
-            for wrong, right, _ in clean_pairs(path, source):
-                yield wrong, right
+            yield from marked_pairs(lines)
         else:
-            lines = islice(open_text(path), self.first_lines)
             for words in clean_sentences(lines, source, rng):
                 yield words, words
 
@@ -224,9 +230,7 @@ def prepare(recipe: DataRecipe, data_dir: Path, out: Path, words: BytePairs, lon
     for number, part in enumerate(recipe.part):
         before, shared, long = len(examples), 0, 0
         for path in part.paths(data_dir):
-            pairs = list(part.pairs(path, rng))
-            rng.shuffle(pairs)
-            for wrong, right in pairs[: part.limit]:
+            for wrong, right in part.pairs(path, rng):
                 if not forbidden.isdisjoint(runs(wrong) | runs(right)):
                     shared += 1
                     continue

@@ -59,7 +59,7 @@ BUNDLE_FILES = [
 
 # The code is Apache-2.0; NOTICE says which files the other licences cover.
 LICENCES = (
-    "Apache-2.0 AND CC-BY-SA-4.0 AND CC-BY-SA-3.0 AND MIT"
+    "Apache-2.0 AND CC-BY-4.0 AND CC-BY-SA-4.0 AND CC-BY-SA-3.0 AND MIT"
     " AND LicenseRef-VarCon AND LicenseRef-WordNet"
 )
 
@@ -81,6 +81,8 @@ setup(
         "gec.models": [
             *BUNDLE_FILES,
             "bundles/en_pipeline/**/*",
+            "corpora/*/*",
+            "updates/*/*",
             "recipes/*.toml",
             "recipes/*.cfg",
         ],
@@ -119,6 +121,7 @@ setup(
             "pygments>=2.17",
             "pylatexenc>=2.10",
         ],
+        "large": ["gguf>=0.10"],  # gec model get
         "train": ["lightning>=2.4", "tensorboard>=2.17", "symspellpy>=6.7"],
         "batch": [
             "docutils>=0.21",

@@ -9,6 +9,7 @@ EXTRAS = {
     "fairseq": "fairseq",
     "flask": "serve",
     "fsspec": "batch",
+    "gguf": "large",
     "jinja2": "eval",
     "jsonschema": "serve",
     "lightning": "train",

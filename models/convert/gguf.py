@@ -10,6 +10,7 @@ import torch
 from torch import Tensor
 
 from gec.errors import ModelError
+from gec.extras import missing
 from gec.models.llama import LlamaConfig
 from gec.text.byte_pairs import BytePairs
 from gec.untrusted import guarded, size_of
@@ -29,7 +30,7 @@ def read(path: Path, max_positions: int) -> tuple[LlamaConfig, dict[str, Tensor]
     try:
         import gguf
     except ModuleNotFoundError as error:
-        raise ModelError("reading GGUF files needs the package 'gguf': pip install gguf") from error
+        raise ModelError(f"cannot read {path}: {missing('gguf')}") from error
     with guarded(f"cannot read {path}"):
         reader = gguf.GGUFReader(str(path))
         fields = {name: field.contents for name, field in reader.fields.items()}

@@ -86,6 +86,13 @@ class Bundle:
     settings: dict[str, Setting] = field(default_factory=_settings)
     calibration: Calibration = field(default_factory=Calibration)
 
+    @property
+    def transformer(self) -> Transformer:
+        """The network where it is an encoder-decoder; another kind raises ModelError."""
+        if not isinstance(self.network, Transformer):
+            raise ModelError(f"{self.name} is a decoder alone: this needs an encoder and a decoder")
+        return self.network
+
 
 def find(name_or_path: str) -> Path:
     """Return the folder of a shipped bundle (``en``), of a fetched one, or of a path.
@@ -135,8 +142,11 @@ def load(
     subwords = _codec(folder, architecture, foreign)
     check_vocabulary(folder, len(subwords), architecture, exactly=not foreign)
     with laid_out():
-        decoder_only = isinstance(architecture, LlamaConfig)
-        network: Network = Llama(architecture) if decoder_only else Transformer(architecture)
+        network: Network = (
+            Llama(architecture)
+            if isinstance(architecture, LlamaConfig)
+            else Transformer(architecture)
+        )
     read_weights(network, folder / "model.safetensors", dtype)
     return Bundle(
         folder.name,
@@ -161,9 +171,7 @@ def _architecture(values: dict[str, Any], weights: Path) -> TransformerConfig | 
     return transformer
 
 
-def _codec(
-    folder: Path, architecture: TransformerConfig | LlamaConfig, foreign: object
-) -> WordCodec:
+def _codec(folder: Path, architecture: TransformerConfig | LlamaConfig, foreign: Any) -> WordCodec:
     if foreign:
         return ForeignSubwords.of(folder, foreign)
     return (BytePairs if isinstance(architecture, LlamaConfig) else Subwords).load(folder)
@@ -404,7 +412,7 @@ def _network(name: str, subwords: WordCodec) -> Transformer:
         loaded = load(name)
         if loaded.subwords != subwords:
             raise ConfigError(f"bundle {name} has other subwords than the data")
-        return loaded.network
+        return loaded.transformer
     try:
         state = torch.load(path, map_location="cpu", weights_only=True)
         network = Transformer(TransformerConfig.from_dict(state["config"]))

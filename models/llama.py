@@ -172,7 +172,8 @@ class Attention(nn.Module):
         """Return rotated queries [..., H, d], rotated keys and values [..., G, d] of [..., D]."""
         qkv = self.qkv(x).unflatten(-1, (-1, self.head_width))  # [..., H + 2 G, d]
         turned = self.rotate(qkv, self.heads + self.kv_heads, cos, sin)
-        queries, keys, values = turned.split([self.heads, self.kv_heads, self.kv_heads], -2)
+        sizes = [self.heads, self.kv_heads, self.kv_heads]
+        queries, keys, values = torch.split(turned, sizes, -2)
         return queries, keys, values
 
     def block(

@@ -51,7 +51,7 @@ class LlamaVerifier:
         if min(lengths) == longest:
             return packed.view(len(tokens), longest, -1)
         logits = packed.new_zeros(len(tokens), longest, packed.shape[1])
-        for row, own in enumerate(packed.split(lengths)):
+        for row, own in enumerate(torch.split(packed, lengths)):
             logits[row, : len(own)] = own
         return logits
 

@@ -195,7 +195,8 @@ def quantize(network: N) -> N:
     if any(isinstance(module, native.Linear) for module in network.modules()):
         raise ModelError("the network was made ready for inference: load its bundle again")
     _replace(network, lambda _name, linear: Int8Linear.of(linear))
-    return network.float()
+    network.float()
+    return network
 
 
 def adopt(network: Network, state: Mapping[str, Tensor]) -> None:

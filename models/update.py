@@ -20,6 +20,8 @@ from torch import Tensor
 from gec.errors import ModelError
 from gec.models import bundle, pretrained
 from gec.models.llama import Llama, LlamaConfig
+from gec.text.ngrams import NGrams
+from gec.text.spelling import Speller
 from gec.untrusted import guarded, read_json
 
 LEVELS = torch.tensor([-1.5104, -0.4528, 0.4528, 1.5104])
@@ -61,7 +63,7 @@ def _nearest(change: Tensor, scale: Tensor) -> Tensor:
 
 def _packed(codes: Tensor) -> Tensor:
     """Return four codes [rows, inputs] a byte, the first in the lowest bits."""
-    four = codes.unflatten(1, (-1, 4))
+    four = codes.view(len(codes), -1, 4)
     return four[..., 0] | four[..., 1] << 2 | four[..., 2] << 4 | four[..., 3] << 6
 
 
@@ -120,8 +122,8 @@ def assemble(folder: Path, out: Path, given: Path | None = None) -> None:
         config | {"network": architecture.to_dict()},
         network.eval(),
         words,
-        bundle.Speller.load(words_from) if words_from else None,
-        bundle.NGrams.load(words_from) if words_from else None,
+        Speller.load(words_from) if words_from else None,
+        NGrams.load(words_from) if words_from else None,
     )
     bundle.save(made, out, dtype=torch.int8)
     if (folder / "MODEL_CARD.md").is_file():

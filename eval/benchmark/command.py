@@ -27,6 +27,7 @@ from gec.eval.benchmark.study import Options, Study, real, record, replayed
 from gec.files import read_document
 from gec.loading import device_of
 from gec.models.bundle import Bundle, load
+from gec.models.prefixes import verifier
 
 FOUND = 1
 PROFILED = ("greedy", "iad")
@@ -113,13 +114,13 @@ def begin(args: argparse.Namespace) -> Run:
     """Load the bundle and encode the sentences."""
     device = device_of(args.device)
     bundle = load(args.model)
-    config = bundle.network.config
     for shape in args.replay or []:
-        architecture(shape, config, args.vocabulary)  # complains before hours of timing
+        # complains before hours of timing
+        architecture(shape, bundle.transformer.config, args.vocabulary)
     sentences = spread(read_sentences(args.file)[: args.limit], args.sample)
     encoded = [tuple(bundle.subwords.encode(words)) for words in sentences]
     # fits the source with its EOS, and an output that is no longer
-    longest = config.max_positions - len(config.source_prefix) - 1
+    longest = verifier(bundle.network).max_positions - 1
     kept = [i for i, source in enumerate(encoded) if len(source) <= longest]
     if len(kept) < len(encoded):
         left_out = len(encoded) - len(kept)

@@ -23,10 +23,9 @@ from gec.decoding.drafters.reentry import ReentryDrafter
 from gec.decoding.model import Model
 from gec.errors import ConfigError
 from gec.memory import reuse_memory
-from gec.models.inference import prepare
+from gec.models.inference import Network, prepare
 from gec.models.prefixes import verifier
 from gec.models.quantization import quantize
-from gec.models.transformer import Transformer
 from gec.text.subwords import Subwords
 
 T = TypeVar("T")
@@ -67,7 +66,7 @@ class Contender(Protocol):
         """Decode sources of like length, at most ``batch_size`` of them at a time."""
 
 
-def model_of(network: Transformer, precision: str, device: torch.device) -> Model:
+def model_of(network: Network, precision: str, device: torch.device) -> Model:
     """Return what the loop decodes with; the network itself stays as it is.
 
     Raises:

@@ -109,7 +109,7 @@ def replayed(
         ConfigError: no such shape.
         ModelError: a contender of ours wrote something else.
     """
-    config = architecture(shape, bundle.network.config, vocabulary)
+    config = architecture(shape, bundle.transformer.config, vocabulary)
     other = random_bundle(bundle, config)
     models = {name: model_of(other.network, name, options.device) for name in options.precisions}
     replays = {name: Replay(model, outputs) for name, model in models.items()}

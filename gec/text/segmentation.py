@@ -226,8 +226,8 @@ def _sentences(masked: str, start: int, end: int) -> Iterator[Span]:
         if apart and (apart[1] != '"' or quotes % 2):
             at = apart.end()
         after = _AFTER.match(masked, at, end)
-        before = masked[max(begin, found.start() - 40) : found.start()]
-        word = before.split()[-1] if before.strip() and not before[-1].isspace() else ""
+        left = masked[max(begin, found.start() - 40) : found.start()]
+        word = left.split()[-1] if left.strip() and not left[-1].isspace() else ""
         first = found.start() - len(word) - begin < 3
         if (
             after

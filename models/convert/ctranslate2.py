@@ -47,7 +47,7 @@ def to_ctranslate2(bundle: Bundle, folder: str | Path, *, quantization: str = "f
             f"unknown quantization {quantization!r}, expected one of {', '.join(QUANTIZATIONS)}"
         )
     needs("ctranslate2")
-    network, config = in_float32(bundle), bundle.network.config
+    network, config = in_float32(bundle), bundle.transformer.config
     _check(config)
     spec = _spec(network)
     folder = new_folder(folder)

@@ -330,7 +330,7 @@ def to_fairseq(bundle: Bundle, folder: str | Path) -> None:
         ModelError: fairseq cannot express the network or a piece of its vocabulary.
         ConfigError: the folder holds something.
     """
-    export = _Export.of(bundle.network)  # refuse before writing
+    export = _Export.of(bundle.transformer)  # refuse before writing
     folder = new_folder(folder)
     foreign = bundle.subwords.settings if isinstance(bundle.subwords, ForeignSubwords) else None
     export.write(folder, save_tokenizer(bundle, folder), foreign)

@@ -79,7 +79,7 @@ def with_drafter(
             network = _trained_here(found)
         else:
             network = _released(found, folder, symbols)
-        _check_ids(network.config, bundle.network.config)
+        _check_ids(network.config, bundle.transformer.config)
     except ModelError as error:
         raise ModelError(f"{found.path}: {error}") from None
     return _with_positions(bundle, network.config.max_positions), network.eval()
@@ -231,7 +231,7 @@ def _check_ids(drafter: TransformerConfig, verifier: TransformerConfig) -> None:
 
 def _with_positions(bundle: Bundle, count: int) -> Bundle:
     """Return the bundle with at most so many positions: longer sources cannot be drafted for."""
-    network = bundle.network
+    network = bundle.transformer
     if count >= network.config.max_positions:
         return bundle
     shorter = Transformer(replace(network.config, max_positions=count))

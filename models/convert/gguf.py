@@ -15,6 +15,7 @@ from gec.models.llama import LlamaConfig
 from gec.text.byte_pairs import BytePairs
 from gec.untrusted import guarded, size_of
 
+Fields = dict[str, Callable[[], Any]]
 SEPARATOR = "\n"
 """What stands between source and output."""
 
@@ -33,7 +34,7 @@ def read(path: Path, max_positions: int) -> tuple[LlamaConfig, dict[str, Tensor]
         raise ModelError(f"cannot read {path}: {missing('gguf')}") from error
     with guarded(f"cannot read {path}"):
         reader = gguf.GGUFReader(str(path))
-        fields = {name: field.contents for name, field in reader.fields.items()}
+        fields: Fields = {name: field.contents for name, field in reader.fields.items()}
         if (family := fields["general.architecture"]()) != "llama":
             raise ValueError(f"its architecture is {family!r}, expected 'llama'")
         pieces = fields["tokenizer.ggml.tokens"]()
@@ -49,9 +50,7 @@ def read(path: Path, max_positions: int) -> tuple[LlamaConfig, dict[str, Tensor]
         return config, _renamed(weights, config), vocabulary
 
 
-def _config(
-    fields: dict[str, Callable[[], Any]], vocabulary: BytePairs, size: int, max_positions: int
-) -> LlamaConfig:
+def _config(fields: Fields, vocabulary: BytePairs, size: int, max_positions: int) -> LlamaConfig:
     def number(name: str) -> Any:
         return fields[f"llama.{name}"]()
 

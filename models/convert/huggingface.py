@@ -324,7 +324,7 @@ def to_huggingface(
         ModelError: no family expresses the network.
         ConfigError: the folder holds something.
     """
-    network, config = in_float32(bundle), bundle.network.config
+    network, config = in_float32(bundle), bundle.transformer.config
     preferred = bundle.config.get("origin", {}).get("family")
     family = family_for(config, preferred)
     weights = _their_weights(network, family)

@@ -75,7 +75,7 @@ def needs(package: str) -> None:
 
 def in_float32(bundle: Bundle) -> Transformer:
     """Return the bundle's network in float32, itself where it is; raises ModelError in int8."""
-    network = bundle.network
+    network = bundle.transformer
     if not isinstance(cast(EncoderLayer, network.encoder[0]).ffn.up, nn.Linear):
         raise ModelError("an int8 network cannot be exported: load the bundle in fp32")
     if all(parameter.dtype == torch.float32 for parameter in network.parameters()):

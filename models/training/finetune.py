@@ -247,7 +247,7 @@ class Trainer:
         edited = batch.edited[scored]
         weight = torch.where(edited, training.edit_weight, 1.0 / training.kept_sample)
         hidden = self._hidden(batch.tokens, scored)
-        loss, losses = TiedCrossEntropy.apply(
+        loss, losses = TiedCrossEntropy.apply(  # type: ignore[no-untyped-call]
             hidden, self.network.embedding.weight, batch.target[scored], weight / weight.sum()
         )
         loss.backward()

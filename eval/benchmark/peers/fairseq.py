@@ -127,7 +127,7 @@ def contenders(setup: Setup) -> list[Contender]:
     if setup.lengths is None:
         to_fairseq(setup.bundle, folder)
     else:  # a vocabulary larger than the tokenizer's, made up
-        network_to_fairseq(setup.bundle.network, folder)
+        network_to_fairseq(setup.bundle.transformer, folder)
     process = Process(setup.fairseq_python, folder, setup.threads, forced=setup.lengths is not None)
     setup.stack.callback(process.close)
     return [Fairseq(process, setup, *search) for search in setup.searches().items()]

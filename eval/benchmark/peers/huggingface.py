@@ -42,7 +42,7 @@ class HuggingFace:
         return Answer([self._output(row) for row in rows], seconds)
 
     def _pad(self, batch: Sequence[Ids]) -> tuple[torch.Tensor, torch.Tensor]:
-        config = self.setup.bundle.network.config
+        config = self.setup.bundle.transformer.config
         rows = [[*config.source_prefix, *source, config.eos_id] for source in batch]
         width = max(map(len, rows))
         ids = [[*row, *[config.pad_id] * (width - len(row))] for row in rows]
@@ -51,7 +51,7 @@ class HuggingFace:
         return torch.tensor(ids, device=device), torch.tensor(mask, device=device)
 
     def _output(self, row: Sequence[int]) -> Ids:
-        config = self.setup.bundle.network.config
+        config = self.setup.bundle.transformer.config
         tokens = list(row[1 + len(config.decoder_prefix) :])
         return tuple(tokens[: tokens.index(config.eos_id)] if config.eos_id in tokens else tokens)
 

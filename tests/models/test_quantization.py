@@ -203,6 +203,26 @@ def test_tensors_that_cannot_be_weights(name: str, dtype: torch.dtype, tmp_path:
         read_weights(broken, path, dtype)
 
 
+@pytest.mark.parametrize("dtype", [torch.int8, torch.float32])
+def test_a_converted_model_may_never_say_some_ids(dtype: torch.dtype, tmp_path: Path) -> None:
+    path = tmp_path / "model.safetensors"
+    first = network(6, output_bias=True)
+    for least, refused in ((-torch.inf, False), (torch.nan, True), (torch.inf, True)):
+        with torch.no_grad():
+            first.output.bias[5] = least
+        write_weights(first, path, torch.int8)
+        with torch.device("meta"):
+            again = Transformer(first.config)
+        if refused:
+            with pytest.raises(ModelError, match=r"output\.bias holds NaN or infinity"):
+                read_weights(again, path, dtype)
+            continue
+        read_weights(again, path, dtype)
+        with torch.inference_mode():
+            logits = again.eval()(torch.tensor([[4, 2]]), torch.tensor([[1, 4]]))
+        assert bool((logits[..., 5] == -torch.inf).all())
+
+
 def test_scales_that_would_make_a_table_of_a_row(tmp_path: Path) -> None:
     """400 KB that broadcast to 40 GB."""
     path = tmp_path / "model.safetensors"

@@ -20,7 +20,7 @@ from gec.models.verifier import TransformerVerifier
 def verifier(network: Transformer) -> Model:
     """Return the network as the loop's model, with the prefixes its settings name.
 
-    On a GPU its passes are CUDA graphs.
+    On a GPU its passes are CUDA graphs where GEC_GRAPHS=on asks for them.
     """
     captured = graphs.wanted(network.device)
     model: Model = graphs.GraphVerifier(network) if captured else TransformerVerifier(network)

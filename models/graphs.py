@@ -5,7 +5,8 @@ than running them. A CUDA graph launches all at once, but freezes addresses and 
 source length, block and cache are rounded up, and the passes of one such shape share static
 buffers, a :class:`_Workspace`; the last memory that was used lies in them, any other one aside.
 What differs from pass to pass is copied into the buffers: tokens and where each row's block starts,
-in one transfer.
+in one transfer. A graph ends with hidden states. The output layer comes after it and sees only the
+tokens that were asked for: logits of all places, padding too, would be by far the largest buffer.
 
 Nothing here needs a GPU but :class:`CudaGraphs`: :func:`uncaptured` runs the same code anywhere.
 """
@@ -25,6 +26,7 @@ from weakref import ReferenceType, ref
 import torch
 from torch import Tensor
 
+from gec.decoding.packing import Packing
 from gec.models.cache import LayerCache, Positions
 from gec.models.transformer import DecoderLayer, Transformer
 
@@ -42,8 +44,8 @@ _CAPTURING = Lock()  # PyTorch captures one graph at a time
 
 
 def wanted(device: torch.device) -> bool:
-    """Whether passes on this device are captured; the environment's GEC_GRAPHS=off prevents it."""
-    return device.type == "cuda" and os.environ.get("GEC_GRAPHS") != "off"
+    """Whether passes on this device are captured: where the environment says GEC_GRAPHS=on."""
+    return device.type == "cuda" and os.environ.get("GEC_GRAPHS") == "on"
 
 
 def rounded(count: int, least: int = 1) -> int:
@@ -149,6 +151,7 @@ class _Repeated:
 
     body: Body
     inputs: Tensor
+    bytes: int = 0  # of its output, where that is its own
     uses: int = 0
     replay: Body | None = None
 
@@ -180,6 +183,10 @@ class _Workspace:
     passes: dict[int, _Repeated] = field(default_factory=dict)  # by block length
     owner: ReferenceType[StaticMemory] | None = None
 
+    @property
+    def bytes(self) -> int:
+        return self.buffers.bytes + sum(work.bytes for work in self.passes.values())
+
     def memory(self) -> StaticMemory | None:
         """Return the memory that lies here, if any still does."""
         return self.owner() if self.owner is not None else None
@@ -196,19 +203,18 @@ def _encode(network: Transformer, space: _Buffers, tokens: Tensor) -> Tensor:
     return space.source
 
 
-def _score(network: Transformer, space: _Buffers, inputs: Tensor, logits: Tensor) -> Tensor:
-    """Write and return logits [B, T, V] of ``inputs`` [B, 1 + T]: starts, then tokens."""
+def _decode(network: Transformer, space: _Buffers, inputs: Tensor, hidden: Tensor) -> Tensor:
+    """Write and return hidden states [B, T, D] of ``inputs`` [B, 1 + T]: starts, then tokens."""
     starts, tokens = inputs[:, :1], inputs[:, 1:]
     index = starts + torch.arange(tokens.shape[1], device=inputs.device)
     end = space.target.shape[3]
     mask = torch.arange(end, device=inputs.device) <= index[:, :, None]
     positions = Positions(index, None, end, mask[:, None], False)
-    hidden = network.decode_block(tokens, space.caches, positions, space.source_mask())
-    return logits.copy_(network.output(hidden))
+    return hidden.copy_(network.decode_block(tokens, space.caches, positions, space.source_mask()))
 
 
 class GraphVerifier:
-    """Meets :class:`gec.decoding.model.Model`; its logits are those of a TransformerVerifier.
+    """Meets :class:`gec.decoding.model.PackedModel`; its logits are those of a TransformerVerifier.
 
     Args:
         capture: makes a body repeatable.
@@ -230,7 +236,6 @@ class GraphVerifier:
         self._capture = capture or CudaGraphs(network.device)
         self._captured_at = captured_at
         self._workspaces: OrderedDict[tuple[int, int, int], _Workspace] = OrderedDict()
-        self._logits: dict[tuple[int, int], Tensor] = {}  # by rows and block, for all workspaces
         self._lock = RLock()  # the buffers are shared by all who decode
 
     # --------------------------------------------------------------------- what the loop calls
@@ -256,16 +261,17 @@ class GraphVerifier:
     def verify(
         self, memory: StaticMemory, tokens: Sequence[Sequence[int]], starts: Sequence[int]
     ) -> Tensor:
-        longest = max(map(len, tokens))
-        t = 1 if longest == 1 else rounded(longest, _SHORTEST_BLOCK)
         with self._lock:
-            self._reserve(memory, max(starts) + t)
-            space = self._taken(memory)
-            if t not in space.passes:
-                space.passes[t] = self._pass(space.buffers, t)
-            rows = [[start, *row] for start, row in zip(starts, tokens, strict=True)]
-            logits = self._repeat(space.passes[t], rows)
-            return logits[: len(tokens), :longest].clone()  # the next pass writes over it
+            return self.network.output(self._hidden(memory, tokens, starts))
+
+    @torch.inference_mode()
+    def verify_packed(
+        self, memory: StaticMemory, tokens: Sequence[Sequence[int]], starts: Sequence[int]
+    ) -> Tensor:
+        with self._lock:
+            hidden = self._hidden(memory, tokens, starts)
+            packing = Packing.of([len(row) for row in tokens], hidden.device)
+            return self.network.output(packing.gather(hidden))
 
     @torch.inference_mode()
     def select(self, memory: StaticMemory, rows: Sequence[int]) -> StaticMemory:
@@ -297,14 +303,26 @@ class GraphVerifier:
 
     # ---------------------------------------------------------------------------------- passes
 
+    def _hidden(
+        self, memory: StaticMemory, tokens: Sequence[Sequence[int]], starts: Sequence[int]
+    ) -> Tensor:
+        """Return the hidden states [rows, longest block, D]; the next pass writes over them."""
+        longest = max(map(len, tokens))
+        t = 1 if longest == 1 else rounded(longest, _SHORTEST_BLOCK)
+        self._reserve(memory, max(starts) + t)
+        space = self._taken(memory)
+        if t not in space.passes:
+            space.passes[t] = self._pass(space.buffers, t)
+        rows = [[start, *row] for start, row in zip(starts, tokens, strict=True)]
+        return self._repeat(space.passes[t], rows)[: len(tokens), :longest]
+
     def _pass(self, buffers: _Buffers, t: int) -> _Repeated:
-        b = buffers.ends.shape[0]
+        b, width = buffers.ends.shape[0], self.network.config.width
+        self._make_room(b * t * width * buffers.source.element_size(), new=False)
+        hidden = buffers.source.new_empty(b, t, width)
         inputs = buffers.ends.new_zeros(b, 1 + t)
-        if (b, t) not in self._logits:
-            shape = b, t, self.network.config.vocab_size
-            self._logits[b, t] = buffers.source.new_empty(shape)
-        body = partial(_score, self.network, buffers, inputs, self._logits[b, t])
-        return _Repeated(body, inputs)
+        body = partial(_decode, self.network, buffers, inputs, hidden)
+        return _Repeated(body, inputs, hidden.nbytes)
 
     def _repeat(self, work: _Repeated, rows: Sequence[Sequence[int]]) -> Tensor:
         """Do the work for these rows, which are padded."""
@@ -343,7 +361,7 @@ class GraphVerifier:
         weight = self.network.embedding.weight
         both = len(self.network.decoder), 2, b
         needed = both[0] * 2 * b * (s + length) * inner * weight.element_size()
-        self._make_room(needed)
+        self._make_room(needed, new=True)
         source = weight.new_zeros(*both, s, heads, inner // heads)
         target = weight.new_zeros(*both, length, heads, inner // heads)
         caches = []
@@ -355,12 +373,18 @@ class GraphVerifier:
         self._workspaces[shape] = space = _Workspace(_Buffers(source, target, ends, caches))
         return space
 
-    def _make_room(self, needed: int) -> None:
-        """Let workspaces go until another one of so many bytes is within the bounds."""
-        held = sum(space.buffers.bytes for space in self._workspaces.values())
-        while self._workspaces and (len(self._workspaces) >= _WORKSPACES or held + needed > _BYTES):
+    def _make_room(self, needed: int, *, new: bool) -> None:
+        """Let workspaces go until so many bytes more are within the bounds, and a ``new`` one.
+
+        Without a new one the bytes are for the last that was used, which stays.
+        """
+        held = sum(space.bytes for space in self._workspaces.values())
+        most, stay = (_WORKSPACES - 1, 0) if new else (_WORKSPACES, 1)
+        while len(self._workspaces) > stay and (
+            len(self._workspaces) > most or held + needed > _BYTES
+        ):
             _, old = self._workspaces.popitem(last=False)
-            held -= old.buffers.bytes
+            held -= old.bytes
             if (owner := old.memory()) is not None:
                 owner.aside = old.buffers.source, old.buffers.target
 

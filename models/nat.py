@@ -371,9 +371,10 @@ class RememberingVerifier(TransformerVerifier):
     def encoded(self, sources: Sequence[Sequence[int]]) -> tuple[Tensor, list[int], Tensor | None]:
         """Return the encoder's output [B, S, D] of the sources, their lengths and their mask."""
         key = [tuple(source) for source in sources]
-        if self._last is None or self._last[0] != key:
+        last = self._last  # another thread may replace it at any time
+        if last is None or last[0] != key:
             tokens = self._pad([[*source, self.eos_id] for source in sources])
             lengths = [len(source) + 1 for source in sources]
             mask = self._mask(lengths, tokens.shape[1])
-            self._last = key, (self.network.encode(tokens, mask), lengths, mask)
-        return self._last[1]
+            self._last = last = key, (self.network.encode(tokens, mask), lengths, mask)
+        return last[1]

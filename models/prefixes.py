@@ -24,7 +24,7 @@ from gec.models.verifier import TransformerVerifier
 def verifier(network: Network) -> Model:
     """Return the network as the loop's model, with the prefixes its settings name.
 
-    On a GPU the passes of an encoder-decoder are CUDA graphs.
+    On a GPU the passes of an encoder-decoder are CUDA graphs where GEC_GRAPHS=on asks for them.
     """
     if isinstance(network, Llama):
         return LlamaVerifier(network)

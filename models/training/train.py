@@ -486,7 +486,8 @@ def fit(
             except RuntimeError:  # a signal to the process group may end the workers, too
                 if not stop.asked():
                     raise
-            if ranks.any(batch is None or stop.asked()):
+            ended = ranks.any(batch is None or stop.asked())
+            if ended or batch is None:
                 break
             share = progress.seconds / budget
             rate = learning_rate(share, training)

@@ -312,6 +312,22 @@ def test_the_drafter_alone() -> None:
         assert len(found.tokens) <= LIMIT(source)
 
 
+def test_another_thread_may_encode_meanwhile() -> None:
+    """What is returned is of the sources asked for, whatever was encoded in between."""
+    verifier = RememberingVerifier(verifier_network())
+    verifier.encoded([(3, 4)])
+    mine = verifier._last
+    assert mine is not None
+
+    class Interrupted(list[tuple[int, ...]]):
+        def __ne__(self, other: object) -> bool:
+            verifier._last = [(5,)], (torch.zeros(1), [2], None)
+            return super().__ne__(other)
+
+    verifier._last = Interrupted(mine[0]), mine[1]
+    assert verifier.encoded([(3, 4)]) is mine[1]
+
+
 # -------------------------------------------------------------------------------------- blockwise
 
 

@@ -26,10 +26,11 @@ from torch.utils._pytree import tree_flatten, tree_map
 
 from gec.decoding.acceptance import Exact
 from gec.decoding.beam import BeamSearch
-from gec.decoding.decoder import Decoder, LengthLimit
+from gec.decoding.decoder import Decoder, LengthLimit, State
 from gec.decoding.drafters import Drafter, NoDraft
 from gec.decoding.drafters.copy import CopyDrafter
 from gec.decoding.drafters.reentry import ReentryDrafter
+from gec.decoding.model import PackedModel
 from gec.models import graphs
 from gec.models.graphs import Body, GraphVerifier, rounded, uncaptured
 from gec.models.prefixes import verifier
@@ -96,23 +97,27 @@ class Sentences:
         self.memories = [model.start(sources) for model in models]
         self.cached = [0] * count
 
+    def pairs(self) -> Iterator[tuple[Any, Any]]:
+        return zip(self.models, self.memories, strict=True)
+
     def score(self, longest: int) -> None:
         starts = [self.rng.randint(0, n) for n in self.cached]
         lengths = [self.rng.randint(1, longest) for _ in starts]
         blocks = [[self.rng.randrange(3, 31) for _ in range(n)] for n in lengths]
         for block, start in zip(blocks, starts, strict=True):
             block[0] = block[0] if start else BOS
-        pairs = zip(self.models, self.memories, strict=True)
-        expected, found = [model.verify(m, blocks, starts) for model, m in pairs]
+        expected, found = [model.verify(m, blocks, starts) for model, m in self.pairs()]
         assert found.shape == expected.shape
         for r, n in enumerate(lengths):
             torch.testing.assert_close(found[r, :n], expected[r, :n], rtol=1e-5, atol=2e-5)
+        packed = [model.verify_packed(m, blocks, starts) for model, m in self.pairs()]
+        assert packed[0].shape == packed[1].shape == (sum(lengths), expected.shape[2])
+        torch.testing.assert_close(packed[1], packed[0], rtol=1e-5, atol=2e-5)
         self.cached = [s + n for s, n in zip(starts, lengths, strict=True)]
 
     def choose(self) -> None:
         rows = [self.rng.randrange(len(self.cached)) for _ in range(self.rng.randint(1, 5))]
-        pairs = zip(self.models, self.memories, strict=True)
-        self.memories = [model.select(m, rows) for model, m in pairs]
+        self.memories = [model.select(m, rows) for model, m in self.pairs()]
         self.cached = [self.cached[r] for r in rows]
 
     def take(self, other: Sentences) -> None:
@@ -201,6 +206,41 @@ def test_logits_outlive_the_next_pass() -> None:
 
 
 @torch.inference_mode()
+def test_logits_are_not_kept_and_hidden_states_are_counted() -> None:
+    """What stays after passes of many shapes is what the bound knows of."""
+    plain = tiny_network(4, vocab_size=1201).float()
+    model = GraphVerifier(plain, Recording, captured_at=2)
+    for rows in (1, 3, 8):
+        for length in (1, 8, 30, 60):
+            for _ in range(3):
+                memory = model.start([[5, 6]] * rows)
+                block = [BOS] + [7] * (length - 1)
+                model.verify(memory, [block] * rows, [0] * rows)
+    shapes = [tuple(t.shape) for t in gc.get_objects() if type(t) is Tensor]
+    assert not [shape for shape in shapes if shape[-1:] == (1201,)]
+    for space in model._workspaces.values():
+        hidden = [work.body.args[3] for work in space.passes.values()]  # type: ignore[attr-defined]
+        assert space.bytes == space.buffers.bytes + sum(states.nbytes for states in hidden)
+
+
+@torch.inference_mode()
+def test_ragged_drafts_are_scored_without_padding() -> None:
+    """One row drafts a sentence, its neighbours a token each."""
+    model = GraphVerifier(network("plain"), uncaptured)
+    scored: list[int] = []
+    model.network.output.register_forward_pre_hook(
+        lambda _, given: scored.append(given[0].shape[:-1].numel())
+    )
+
+    class One(Drafter):
+        def propose(self, state: State) -> list[list[int]]:
+            return [[7] * 20 if row.sentence == 0 else [] for row in state.rows]
+
+    Decoder(model, One(), limit=LengthLimit(0, 30)).decode([[3, 4]] * 6, batch_size=6)
+    assert scored[0] == 21 + 5
+
+
+@torch.inference_mode()
 def test_what_earlier_sentences_left_is_not_read() -> None:
     """Numbers that overflowed, which a mask alone would let through: 0 x NaN is NaN."""
     model = GraphVerifier(network("plain"), uncaptured)
@@ -257,14 +297,14 @@ def test_workspaces_go_by_number_and_by_bytes(monkeypatch: pytest.MonkeyPatch) -
     first = model.verify(kept, [[BOS]], [0])
     [space] = model._workspaces.values()
     gone = weakref.ref(space.buffers.ends)
-    bound = 3 * space.buffers.bytes
+    bound = 3 * space.bytes
     del space
     monkeypatch.setattr(graphs, "_BYTES", bound)
     gc.disable()
     try:
         for count in (2, 3, 9):
             model.start([[5]] * count)
-            held = sum(space.buffers.bytes for space in model._workspaces.values())
+            held = sum(space.bytes for space in model._workspaces.values())
             assert held <= bound or len(model._workspaces) == 1
     finally:
         gc.enable()
@@ -356,12 +396,14 @@ def test_what_cannot_be_captured_goes_on_as_it_is(
 
 
 def test_where_graphs_are_wanted(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Only where they are asked for: nobody has measured them yet."""
     monkeypatch.delenv("GEC_GRAPHS", raising=False)
+    assert not graphs.wanted(torch.device("cuda"))
+    monkeypatch.setenv("GEC_GRAPHS", "on")
     assert graphs.wanted(torch.device("cuda:1"))
     assert not graphs.wanted(torch.device("cpu"))
-    monkeypatch.setenv("GEC_GRAPHS", "off")
-    assert not graphs.wanted(torch.device("cuda"))
     assert isinstance(verifier(network("plain")), TransformerVerifier)
+    assert isinstance(GraphVerifier(network("plain"), uncaptured), PackedModel)
 
 
 @pytest.mark.skipif(not torch.cuda.is_available(), reason="no GPU")

@@ -46,10 +46,16 @@ class BlockModel(Protocol):
         """
 
     def select(self, memory: Any, rows: Sequence[int]) -> Any:
-        """Return the memory with only these rows, in this order; a row may repeat."""
+        """Return the memory with only these rows, in this order; a row may repeat.
+
+        The argument is consumed: it may be changed, and nobody uses it again.
+        """
 
     def join(self, memory: Any, other: Any) -> Any:
-        """Return one memory: the rows of the first, then those of the second."""
+        """Return one memory: the rows of the first, then those of the second.
+
+        Both arguments are consumed.
+        """
 
 
 @dataclass(slots=True)

@@ -11,7 +11,7 @@ import pytest
 import torch
 import training_process
 
-PATIENCE = 120  # seconds until a run counts as hanging
+PATIENCE = 600  # seconds until a run counts as hanging
 PROCESSES = multiprocessing.get_context("forkserver")
 PROCESSES.set_forkserver_preload(["gec.models.training.train"])
 

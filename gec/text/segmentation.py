@@ -189,12 +189,12 @@ _STARTERS = _set(
 
 
 # Those that begin a sentence even where a blank is missing before them, and hardly ever a name in a
-# program (errors.Is, time.After, slices.All). What follows a preposition tells it from one.
+# program (errors.Is, time.Since, slices.All). What follows a preposition tells it from one.
 _OPENINGS = _set(
     """
     the this that these those it he she we they you my his our their there but and so because
     although however therefore moreover furthermore nevertheless besides finally unfortunately
-    sometimes nowadays firstly secondly thirdly if when while since
+    sometimes nowadays firstly secondly thirdly if when while
     """
 )
 _PREPOSITIONS = _set("in on at for from as with by")

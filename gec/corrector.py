@@ -846,8 +846,8 @@ def _with_blanks(edits: Sequence[Edit], plan: _Plan, place: int, setting: Settin
 def _left(words: Sequence[Word], shares: Sequence[_Share], done: Sequence[_Done]) -> list[str]:
     """Return a warning for every part of a sentence of which the model says nothing."""
     warnings = []
-    at = 0
-    for begin, end in [*((begin, end) for _, begin, end in shares), (len(words) + 1,) * 2]:
+    at, behind = 0, len(words) + 1
+    for begin, end in [*((begin, end) for _, begin, end in shares), (behind, behind)]:
         if at < begin:
             first, last = words[min(at, len(words) - 1)], words[min(begin, len(words)) - 1]
             lost = any(

@@ -496,7 +496,9 @@ class Corrector:
             parts = [half for i in halves for half in halves[i]]
             again = iter(self._done(parts, rule, batch_size))
             for i in halves:
-                found[i] = [one for half in islice(again, len(halves[i])) for one in half]
+                [lost] = found[i]
+                first, *rest = [one for half in islice(again, len(halves[i])) for one in half]
+                found[i] = [replace(first, seconds=first.seconds + lost.seconds), *rest]
         return [found[i] for i in range(len(jobs))]
 
     def _sentences(self, text: str, rule: _Rule, tokenized: bool) -> list[Sentence]:

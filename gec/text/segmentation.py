@@ -215,8 +215,8 @@ def _sentences(masked: str, start: int, end: int) -> Iterator[Span]:
     quotes = 0
     for found in _STOP.finditer(masked, start, end):
         if found["next"]:
-            before = masked[max(begin, found.start() - 40) : found.start()].split()
-            if before and _is_glued(before[-1], found["next"], found["behind"], len(before) == 1):
+            words = masked[max(begin, found.start() - 40) : found.start()].split()
+            if words and _is_glued(words[-1], found["next"], found["behind"], len(words) == 1):
                 yield _trimmed(masked, begin, found.end())
                 begin = counted = found.end()
                 quotes = 0

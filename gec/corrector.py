@@ -500,7 +500,9 @@ class Corrector:
             parts = [half for i in halves for half in halves[i]]
             again = iter(self._done(parts, rule, batch_size))
             for i in halves:
-                found[i] = [one for half in islice(again, len(halves[i])) for one in half]
+                [lost] = found[i]
+                first, *rest = [one for half in islice(again, len(halves[i])) for one in half]
+                found[i] = [replace(first, seconds=first.seconds + lost.seconds), *rest]
         return [found[i] for i in range(len(jobs))]
 
     def _sentences(self, text: str, rule: _Rule, tokenized: bool) -> list[Sentence]:
@@ -850,8 +852,8 @@ def _with_blanks(edits: Sequence[Edit], plan: _Plan, place: int, setting: Settin
 def _left(words: Sequence[Word], shares: Sequence[_Share], done: Sequence[_Done]) -> list[str]:
     """Return a warning for every part of a sentence of which the model says nothing."""
     warnings = []
-    at = 0
-    for begin, end in [*((begin, end) for _, begin, end in shares), (len(words) + 1,) * 2]:
+    at, behind = 0, len(words) + 1
+    for begin, end in [*((begin, end) for _, begin, end in shares), (behind, behind)]:
         if at < begin:
             first, last = words[min(at, len(words) - 1)], words[min(begin, len(words)) - 1]
             lost = any(

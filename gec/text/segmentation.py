@@ -187,12 +187,12 @@ _STARTERS = _set(
 
 
 # Those that begin a sentence even where a blank is missing before them, and hardly ever a name in a
-# program (errors.Is, time.After, slices.All). What follows a preposition tells it from one.
+# program (errors.Is, time.Since, slices.All). What follows a preposition tells it from one.
 _OPENINGS = _set(
     """
     the this that these those it he she we they you my his our their there but and so because
     although however therefore moreover furthermore nevertheless besides finally unfortunately
-    sometimes nowadays firstly secondly thirdly if when while since
+    sometimes nowadays firstly secondly thirdly if when while
     """
 )
 _PREPOSITIONS = _set("in on at for from as with by")
@@ -213,8 +213,8 @@ def _sentences(masked: str, start: int, end: int) -> Iterator[Span]:
     quotes = 0
     for found in _STOP.finditer(masked, start, end):
         if found["next"]:
-            before = masked[max(begin, found.start() - 40) : found.start()].split()
-            if before and _is_glued(before[-1], found["next"], found["behind"], len(before) == 1):
+            words = masked[max(begin, found.start() - 40) : found.start()].split()
+            if words and _is_glued(words[-1], found["next"], found["behind"], len(words) == 1):
                 yield _trimmed(masked, begin, found.end())
                 begin = counted = found.end()
                 quotes = 0

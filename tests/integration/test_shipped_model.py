@@ -98,3 +98,46 @@ def test_a_long_sentence_is_corrected_to_its_end(corrector: Corrector) -> None:
     correction = corrector.correct(text)
     assert correction.text.endswith("she goes to school every day .")
     assert not correction.warnings
+
+
+NAMES = (
+    "Last summer I was in Poland with Wojciech Szczęsny, Przemysław Kowalczyk, Agnieszka "
+    "Wiśniewska, Małgorzata Dąbrowska, Krzysztof Zieliński, Katarzyna Szymańska, Zbigniew "
+    "Lewandowski, Stanisław Wójcik, Bartłomiej Kamiński, Aleksandra Jabłońska and Władysław "
+    "Nowicki, and they was very happy because they has seen many old towns and all the people in "
+    "every city was very kind to us."
+)
+
+
+def test_names_that_the_model_cannot_spell_cost_no_correction_behind_them(
+    corrector: Corrector,
+) -> None:
+    """It loses its way in them, and says anything of what follows."""
+    found = corrector.correct(NAMES)
+    first, last = NAMES[: NAMES.index(" Nowicki")], found.text[found.text.index(" Nowicki") :]
+    assert found.text.startswith(first)  # the names stay
+    assert last.startswith(" Nowicki, and they were very happy because they have seen many")
+    assert not found.warnings
+
+
+SENTENCES = """There are many cases.
+However, the student do not know it.
+They has to think about it.
+In my country people likes to eat rice.
+It was a nice trip.
+She told me that her friends is coming.
+My sister have two cat.
+This is why he want to leave example.com for main.py and version 1.2.3 now.
+We was in the U.S.A at 10.30 with 3.14 dollars, e.g. for a Ph.D. student.
+But nobody know the answer.""".splitlines()
+
+
+def test_a_paragraph_without_blanks_after_its_full_stops(corrector: Corrector) -> None:
+    """It is corrected as its sentences are, and the blanks are put in."""
+    glued = "".join(SENTENCES * 4)
+    assert len(glued) > 1500
+    found = corrector.correct(glued)
+    assert found.text == corrector.correct(" ".join(SENTENCES * 4)).text
+    assert len(found.sentences) == len(SENTENCES) * 4
+    assert not found.warnings
+    assert sum(edit.replacement == ". " for edit in found.edits) == len(SENTENCES) * 4 - 1

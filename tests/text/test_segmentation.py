@@ -84,10 +84,10 @@ def test_sentences_without_a_blank_between_them(expected: list[str]) -> None:
     """main.py setup.Py config.In README.The example.com Example.It.org www.This.com
     e.g.The i.e.It U.S.A U.S.The Ph.D. p.m.They J.R.R.Tolkien J.The A.The B.It a.The x.It Mr.He
     Dr.She etc.The Inc.They Fig.3.The No.The vol.The vs.The 3.14 10.30 1.The 2.It v1.2.3.The 1,2,3
-    os.Path errors.Is errors.As time.After slices.All strings.Map fmt.In io.By ASP.NET Node.js
-    System.Out.println() self.It() obj.The_x obj.This.that java.lang.The.Object java.util.List
+    os.Path errors.Is errors.As time.After time.Since slices.All strings.Map fmt.In io.By ASP.NET
+    Node.js System.Out.println() self.It() obj.The_x obj.This.that java.lang.The.Object
     `x`.The foo().The https://x.org/a.The C:\\x.The @me.The #tag.The Object.This.is cats.THE
-    cats.Theo cats.Hearing cats.Italy cats.In cats.the cats,The home.He/she
+    java.util.List cats.Theo cats.Hearing cats.Italy cats.In cats.the cats,The home.He/she
     London.John file.Its …The""".split(),
 )
 def test_what_only_looks_like_two_sentences(text: str) -> None:

@@ -91,6 +91,8 @@ surface.addEventListener("change", ({ detail }) => {
   if (detail.typed) later();
 });
 
+surface.addEventListener("composed", () => refresh());
+
 const later = debounce(() => render(), PATIENCE);
 
 /** Ask for what is not known, and show what is. */
@@ -100,7 +102,9 @@ function refresh({ soon = false } = {}) {
     const wanted = doc.paragraphs
       .filter(({ key }) => !checker.settled(key))
       .sort((a, b) => near(a) - near(b));
-    checker.want(wanted, strictness.options, { soon });
+    // a phone's keyboard composes every word, so that one must be read in the end
+    const pause = surface.composing ? PATIENCE : undefined;
+    checker.want(wanted, strictness.options, { soon, pause });
   }
   doc.settle((key) => checker.answer(key));
   render();
@@ -108,7 +112,7 @@ function refresh({ soon = false } = {}) {
 
 /** While a word is being written nothing is wrong with it yet. */
 function held(one) {
-  if (performance.now() - typedAt > PATIENCE || document.activeElement !== surface.root) return false;
+  if (performance.now() - typedAt >= PATIENCE || document.activeElement !== surface.root) return false;
   const [start, end] = one.span;
   return start <= caret && caret <= end;
 }
@@ -322,7 +326,8 @@ for (const [target, type] of [[byId("page"), "scroll"], [window, "resize"]]) {
 // ------------------------------------------------------------------------------------- keyboard
 
 addEventListener("keydown", (event) => {
-  if (event.isComposing || document.querySelector("dialog[open]")) return;
+  const composing = event.isComposing || event.keyCode === 229; // 229: Safari's last key of it
+  if (composing || document.querySelector("dialog[open]")) return;
   const control = event.ctrlKey || event.metaKey;
   const inText = document.activeElement === surface.root;
   const plain = !control && !event.altKey && !event.shiftKey;

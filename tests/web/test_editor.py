@@ -561,20 +561,115 @@ def test_counts(editor: Editor) -> None:
     editor.page.wait_for_selector("#size:text('6 words · 3 sentences')")
 
 
+# ------------------------------------------------------------------------------- what is kept
+
+
+def kept(page: Any) -> list[str]:
+    """Return the texts that the browser keeps when all tabs are closed."""
+    found: list[str] = page.evaluate(
+        """() => Object.keys(localStorage).filter(key => key.startsWith("gec.draft"))
+          .map(key => JSON.parse(localStorage.getItem(key)).text).sort()"""
+    )
+    return found
+
+
+def keep(editor: Editor) -> None:
+    editor.page.click("#open-preferences")
+    editor.page.check("#keep")
+    editor.press("Escape")
+
+
 def test_text_is_kept_in_the_tab_only_unless_wanted(start: Callable[..., Editor]) -> None:
     editor = start()
     editor.type("Secret. ")
     wait_stored(editor, "Secret. ")
-    assert editor.page.evaluate("localStorage.getItem('gec.draft')") is None
+    assert kept(editor.page) == []
     editor.page.reload()
-    assert editor.text == "Secret. "
-    assert editor.tab().inner_text("#text").strip() == ""
+    editor.until(lambda: editor.text == "Secret. ", "the text in the tab")
+    other = editor.tab()
+    assert other.inner_text("#text").strip() == ""
+    keep(editor)
+    editor.until(lambda: kept(editor.page) == ["Secret. "], "the text in the browser")
+    editor.page.close()
+    other.close()
+    editor.page = editor.tab()
+    editor.until(lambda: editor.text == "Secret. ", "the text of the closed tab")
     editor.page.click("#open-preferences")
-    editor.page.check("#keep")
-    editor.page.wait_for_function("() => localStorage.getItem('gec.draft')?.includes('Secret')")
-    assert editor.tab().inner_text("#text") == "Secret. "
     editor.page.uncheck("#keep")
-    assert editor.page.evaluate("localStorage.getItem('gec.draft')") is None
+    assert kept(editor.page) == []
+
+
+def test_two_tabs_keep_a_text_each(editor: Editor) -> None:
+    keep(editor)
+    editor.type("First. ")
+    first = editor.page
+    editor.until(lambda: kept(first) == ["First. "], "the first text")
+    editor.page = second = editor.tab()
+    assert editor.text == ""  # the other tab has its text open
+    editor.type("Second. ")
+    editor.until(lambda: kept(first) == ["First. ", "Second. "], "both texts")
+    first.close()
+    second.close()
+    editor.page = editor.tab()
+    editor.until(lambda: editor.text == "Second. ", "the newest text")
+    editor.wait_text("#toast", "1 more text kept in this browser: a new tab opens the next.")
+    editor.page = editor.tab()
+    editor.until(lambda: editor.text == "First. ", "the next text")
+
+
+def test_two_tabs_keep_a_text_each_without_locks(editor: Editor) -> None:
+    """A page without TLS has none: then a tab cannot tell what another has open."""
+    script = "Object.defineProperty(Navigator.prototype, 'locks', { value: undefined })"
+    editor.context.add_init_script(script)
+    editor.page.reload()
+    keep(editor)
+    editor.type("First. ")
+    first = editor.page
+    editor.until(lambda: kept(first) == ["First. "], "the first text")
+    editor.page = editor.tab()
+    editor.until(lambda: editor.text == "First. ", "the newest text")
+    editor.page.click("#text")
+    editor.press("Control+End")
+    editor.page.keyboard.type("Second. ")
+    editor.until(lambda: kept(first) == ["First. ", "First. Second. "], "both texts")
+
+
+def test_leaving_a_text_that_is_nowhere_else_is_asked_about(editor: Editor) -> None:
+    asked: list[str] = []
+
+    def answer(dialog: Any) -> None:
+        asked.append(dialog.type)
+        dialog.dismiss()
+
+    editor.page.on("dialog", answer)
+    editor.type("My essay. ")
+    editor.page.close(run_before_unload=True)
+    editor.until(lambda: editor.page.evaluate("1") and asked, "the browser's question")
+    assert asked == ["beforeunload"]
+    assert editor.text == "My essay. "
+    with editor.page.expect_download():
+        editor.press("Control+s")
+    editor.page.close(run_before_unload=True)
+    editor.page.wait_for_event("close") if not editor.page.is_closed() else None
+    assert asked == ["beforeunload"]
+
+
+def test_a_full_storage_is_said(editor: Editor) -> None:
+    keep(editor)
+    editor.page.evaluate(
+        """() => {
+          for (let size = 2 ** 22; size >= 1; size /= 2) {
+            try {
+              for (let i = 0; ; i++) localStorage.setItem(`${size} ${i}`, "x".repeat(size));
+            } catch {
+              // it is as full as this
+            }
+          }
+        }"""
+    )
+    editor.type("My essay, which is a little longer than what is left. ")
+    editor.wait_text("#toast", "This browser stores no more: save your text as a file.")
+    assert kept(editor.page) == []
 
 
 # ---------------------------------------------------------------------------------------- feedback
@@ -585,31 +680,73 @@ def test_no_feedback_is_offered_where_none_is_wanted(editor: Editor) -> None:
     assert not editor.page.is_visible("#feedback-choice")
 
 
-def test_feedback_needs_consent(start: Callable[..., Editor], behaviour: Behaviour) -> None:
-    behaviour.feedback = True
-    editor = start()
+def agree(editor: Editor) -> None:
+    """Turn feedback on and wait until the text was read again for it."""
+    editor.page.click("#open-preferences")
+    with editor.page.expect_response("**/api/v1/correct"):
+        editor.page.check("#feedback")
+    editor.press("Escape")
+    editor.wait_text("#state", "Checked")
+
+
+def test_feedback_needs_consent(start: Callable[..., Editor], tmp_path: Path) -> None:
+    editor = start({"feedback": str(tmp_path / "feedback.sqlite")})
+    sent: list[Any] = []
+    asked: list[Any] = []
+    editor.page.on("response", lambda r: "/feedback" in r.url and sent.append(r))
+    editor.page.on("request", lambda r: "/correct" in r.url and asked.append(r.post_data_json))
     editor.type("😀 She go. We was here. Is teh end. ")
     editor.wait_underlined(grammar=["go", "was"], spelling=["teh"])
     editor.press("Control+Home", "F8", "Enter")
     editor.wait_underlined(grammar=["was"], spelling=["teh"])
-    assert behaviour.decisions == []
-    editor.page.click("#open-preferences")
-    editor.page.check("#feedback")
-    editor.press("Escape")
+    assert sent == []
+    assert not any("feedback" in body["options"] for body in asked)
+    agree(editor)
+    assert asked[-1]["options"]["feedback"] is True
     editor.page.click("[aria-label='Ignore: was to were']")
     editor.wait_underlined(spelling=["teh"])
     editor.page.click("[aria-label='Accept: teh to the']")
+    editor.until(lambda: len(sent) == 2, "two decisions")
+    bodies = [response.request.post_data_json for response in sent]
+    assert [body["decision"] for body in bodies] == ["ignored", "accepted"]
+    assert {response.status for response in sent} == {200}
+    assert all(body["consent"] is True and body["edit"] == 0 for body in bodies)
+    assert bodies[0]["shown"] != bodies[1]["shown"]  # two sentences
+    editor.page.click("#open-preferences")
+    editor.page.uncheck("#feedback")
+    editor.press("Escape")
+    editor.page.click("#text")
+    editor.press("Control+z")
+    editor.wait_underlined(spelling=["teh"])
+    editor.page.click("[aria-label='Accept: teh to the']")
     editor.wait_underlined()
-    assert [decision["decision"] for decision in behaviour.decisions] == ["ignored", "accepted"]
-    assert behaviour.decisions[0] == {
-        "sentence": "We was here.",
-        "edit": {
-            "start": 3, "end": 6, "original": "was", "replacement": "were",
-            "type": "R:VERB:SVA", "confidence": 0.94,
-        },
-        "decision": "ignored",
-        "consent": True,
-    }  # fmt: skip
+    assert len(sent) == 2
+
+
+def test_all_edits_of_a_sentence_are_decided_as_it_was_first_shown(
+    start: Callable[..., Editor], tmp_path: Path
+) -> None:
+    editor = start({"feedback": str(tmp_path / "feedback.sqlite")})
+    sent: list[Any] = []
+    editor.page.on("response", lambda r: "/feedback" in r.url and sent.append(r))
+    editor.type("She go to teh shop and teh inn. ")
+    editor.wait_underlined(grammar=["go"], spelling=["teh", "teh"])
+    agree(editor)
+    for left in (2, 1):
+        with editor.page.expect_response("**/api/v1/correct"):
+            editor.press("Control+Home", "F8", "Enter")
+        editor.wait_text("#count", str(left))
+        editor.wait_text("#state", "Checked")
+    editor.press("Control+Home", "F8")
+    editor.page.click("#card-ignore")
+    editor.press("Control+z")  # the second acceptance
+    editor.until(lambda: len(sent) == 4, "four decisions")
+    bodies = [response.request.post_data_json for response in sent]
+    assert len({body["shown"] for body in bodies}) == 1
+    assert [(body["edit"], body["decision"]) for body in bodies] == [
+        (0, "accepted"), (1, "accepted"), (2, "ignored"), (1, "undecided"),
+    ]  # fmt: skip
+    assert {response.status for response in sent} == {200}
 
 
 # ------------------------------------------------------------------------------------------ server
@@ -921,6 +1058,73 @@ def test_everything_can_be_reached_by_keyboard(editor: Editor) -> None:
     assert positions == sorted(positions)
     verbs = {stop.split(" ")[0] for stop in stops}
     assert {"open", "accept", "ignore"} <= verbs
+
+
+def test_a_card_lets_the_focus_go(editor: Editor) -> None:
+    editor.type("It is teh end. ")
+    editor.wait_underlined(spelling=["teh"])
+    page, focus = editor.page, "document.activeElement.id"
+    editor.press("F8", "Shift+Tab", "Shift+Tab")
+    assert page.evaluate(focus) == "text"
+    assert page.is_visible("#card")
+    editor.press("Tab")
+    assert page.evaluate(focus) == "card-accept"
+    for _ in range(5):
+        editor.press("Tab")
+    assert page.evaluate(focus) == "previous"
+    assert not page.is_visible("#card")
+
+
+def test_a_card_that_a_click_opens_is_spoken_of(editor: Editor) -> None:
+    editor.type("It is teh end. ")
+    editor.wait_underlined(spelling=["teh"])
+    editor.click("spelling")
+    editor.page.wait_for_selector(
+        "#voice:text('Spelling: teh to the. Enter accepts, Tab goes to the card.')",
+        state="attached",
+    )
+    assert editor.page.evaluate("document.activeElement.id") == "text"
+
+
+def test_nobody_must_hurry_to_undo(editor: Editor) -> None:
+    editor.stop_clock()
+    editor.type("It is teh end of teh day. ")
+    editor.page.clock.run_for(300)
+    editor.wait_underlined(spelling=["teh", "teh"])
+    editor.page.clock.run_for(300)
+    editor.page.click("#accept-all")
+    assert editor.text == "It is the end of the day. "
+    editor.page.clock.run_for(600_000)
+    editor.page.click("#toast button:text('Undo')")
+    assert editor.text == "It is teh end of teh day. "
+    editor.page.clock.run_for(300)
+    editor.page.click("#accept-all")
+    editor.press("x")
+    assert editor.page.is_visible("#toast")
+    editor.page.clock.run_for(9000)
+    editor.press("x")
+    editor.page.wait_for_selector("#toast", state="hidden")
+
+
+def test_keys_of_a_mac(start: Callable[..., Editor]) -> None:
+    editor = start()
+    page = editor.page
+    shortcuts = "document.getElementById('{}').getAttribute('aria-keyshortcuts')"
+    assert page.evaluate(shortcuts.format("next")) == "F8 Alt+ArrowDown"
+    editor.context.add_init_script(
+        "Object.defineProperty(Navigator.prototype, 'platform', { value: 'MacIntel' })"
+    )
+    page.reload()
+    assert page.evaluate(shortcuts.format("next")) == "F8"
+    assert page.evaluate(shortcuts.format("save")) == "Meta+S"
+    assert page.get_attribute("#save", "title") == "Save as a file (⌘ S)"
+    editor.type("It is teh end. ")
+    editor.wait_underlined(spelling=["teh"])
+    editor.press("Control+Home", "Alt+ArrowDown")  # moves the caret there, and nothing else
+    assert not page.is_visible("#card")
+    editor.press("Escape", "Control+Home", "Meta+.")
+    editor.press("F8")
+    assert page.is_visible("#card")
 
 
 def test_accept_in_the_panel_keeps_the_focus_there(editor: Editor) -> None:

@@ -63,6 +63,11 @@ export class Checker extends EventTarget {
     this.#timer = setTimeout(() => this.#next(), wait);
   }
 
+  /** Forget all answers: what is still wanted is asked for again. */
+  forget() {
+    this.#answers.clear();
+  }
+
   /** Try again now: the user gave a token, or the network is back. */
   retry() {
     this.#resume = 0;

@@ -12,29 +12,31 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-if __name__ == "__main__":  # the other modules of the tests
-    sys.path.append(str(Path(__file__).resolve().parents[1]))
+sys.path.append(str(Path(__file__).resolve().parents[1]))  # for those who run it without pytest
 
 from fake_rules import RuleCorrector
 
+from gec.corrector import Corrector
 from gec.web.app import create_app
 from gec.web.config import Config
 from gec.web.server import Server
 
 
 @contextmanager
-def running(corrector: RuleCorrector | None = None, **settings: Any) -> Iterator[str]:
+def running(corrector: RuleCorrector | Corrector | None = None, **settings: Any) -> Iterator[str]:
     """Serve in a thread, with the settings of ``gec serve``; yields the address."""
     corrector = corrector or RuleCorrector()
     config = Config(**{"port": 0, "rate": 0.0, **settings})
     server = Server(create_app(config, corrector=corrector), config)  # type: ignore[arg-type]
-    corrector.clear()
+    if isinstance(corrector, RuleCorrector):
+        corrector.clear()  # the server's own first sentence
     thread = threading.Thread(target=server.run)
     thread.start()
     try:
         yield f"{server.address}/"
     finally:
-        corrector.gate.set()
+        if isinstance(corrector, RuleCorrector):
+            corrector.gate.set()  # nothing may wait when it ends
         server.stop()
         thread.join(60)
 

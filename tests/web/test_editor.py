@@ -612,7 +612,8 @@ def test_two_tabs_keep_a_text_each(editor: Editor) -> None:
     second.close()
     editor.page = editor.tab()
     editor.until(lambda: editor.text == "Second. ", "the newest text")
-    editor.wait_text("#toast", "1 more text kept in this browser: a new tab opens the next.")
+    toast = editor.page.text_content("#toast")
+    assert toast == "1 more text kept in this browser: a new tab opens the next."
     editor.page = editor.tab()
     editor.until(lambda: editor.text == "First. ", "the next text")
 
@@ -650,7 +651,8 @@ def test_leaving_a_text_that_is_nowhere_else_is_asked_about(editor: Editor) -> N
     with editor.page.expect_download():
         editor.press("Control+s")
     editor.page.close(run_before_unload=True)
-    editor.page.wait_for_event("close") if not editor.page.is_closed() else None
+    if not editor.page.is_closed():
+        editor.page.wait_for_event("close")
     assert asked == ["beforeunload"]
 
 
@@ -668,7 +670,7 @@ def test_a_full_storage_is_said(editor: Editor) -> None:
         }"""
     )
     editor.type("My essay, which is a little longer than what is left. ")
-    editor.wait_text("#toast", "This browser stores no more: save your text as a file.")
+    editor.wait_text("#toast", "This browser stores no more: your text is only here.")
     assert kept(editor.page) == []
 
 

@@ -14,10 +14,14 @@ export class Drafts extends EventTarget {
   constructor() {
     super();
     addEventListener("pagehide", () => this.#release());
-    addEventListener("pageshow", ({ persisted }) => persisted && this.#claim(this.#name));
-    addEventListener("storage", ({ key, newValue }) => { // where there are no locks
+    addEventListener("pageshow", async ({ persisted }) => { // back from the browser's memory
+      if (!persisted || (await this.#claim(this.#name))) return;
+      await this.#claim(fresh());
+      this.dispatchEvent(new Event("moved"));
+    });
+    addEventListener("storage", ({ key, newValue }) => { // a page without TLS has no locks
       if (key !== `gec.${this.#name}` || newValue === null) return;
-      this.#name = fresh();
+      this.#claim(fresh());
       this.dispatchEvent(new Event("moved"));
     });
   }
@@ -26,7 +30,8 @@ export class Drafts extends EventTarget {
   async open(keep) {
     const own = onPage.get("draft");
     const name = onPage.get("tab");
-    if (typeof name === "string" && name.startsWith(PREFIX)) await this.#claim(name);
+    const known = typeof name === "string" && name.startsWith(PREFIX);
+    if (!known || !(await this.#claim(name))) await this.#claim(fresh());
     if (own || !keep) return { draft: own, more: 0 };
     const all = names();
     for (const [index, other] of all.entries()) {
@@ -38,7 +43,7 @@ export class Drafts extends EventTarget {
 
   /** Put a draft away, for the browser to `keep` or not; false where it refuses. */
   store(draft, keep) {
-    this.#name ||= fresh();
+    if (!this.#name) return true; // not open yet: there is a next time
     const stored = onPage.set("draft", draft) && onPage.set("tab", this.#name);
     if (!keep) return stored;
     return inBrowser.set(this.#name, draft.text === "" ? null : { ...draft, time: Date.now() });
@@ -54,15 +59,18 @@ export class Drafts extends EventTarget {
     };
   }
 
-  /** Take a draft as this tab's own; where another tab has it, this one gets a new one. */
+  /** Take a draft as this tab's own; false where another tab has it. */
   async #claim(name) {
-    const release = await locked(name);
-    if (release) {
-      this.#release();
-      this.#release = release;
+    if (!navigator.locks) {
+      this.#name = name;
+      return true;
     }
-    this.#name = release ? name : fresh();
-    return release !== null;
+    const release = await locked(name);
+    if (!release) return false;
+    this.#release();
+    this.#release = release;
+    this.#name = name;
+    return true;
   }
 }
 
@@ -84,7 +92,6 @@ async function closed(drafts) {
 
 /** Lock a name until the tab is closed; what releases it, or null where another tab has it. */
 function locked(name) {
-  if (!navigator.locks) return Promise.resolve(() => {}); // a page without TLS has none
   return new Promise((done) => {
     navigator.locks
       .request(`gec.${name}`, { ifAvailable: true }, (lock) => {

@@ -500,7 +500,9 @@ function storeNow() {
   const draft = { text: doc.text, file, ignored: doc.ignored, taken: doc.text === taken };
   const stored = drafts.store(draft, keep.on);
   safe = stored && keep.on;
-  if (!stored && !warned) tell("This browser stores no more: save your text as a file.");
+  if (!stored && !warned) {
+    tell("This browser stores no more: your text is only here.", { label: "Save", run: save });
+  }
   warned = !stored;
 }
 const store = debounce(storeNow, 400);

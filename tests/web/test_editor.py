@@ -1080,6 +1080,7 @@ def test_a_card_lets_the_focus_go(editor: Editor) -> None:
 def test_a_card_that_a_click_opens_is_spoken_of(editor: Editor) -> None:
     editor.type("It is teh end. ")
     editor.wait_underlined(spelling=["teh"])
+    editor.page.wait_for_selector("#voice:text('1 correction: 1 spelling')", state="attached")
     editor.click("spelling")
     editor.page.wait_for_selector(
         "#voice:text('Spelling: teh to the. Enter accepts, Tab goes to the card.')",

@@ -103,7 +103,7 @@ class Editor:
     def close(self) -> None:
         """Close the tab; nothing may have gone wrong in it unseen."""
         self.context.close()
-        assert not self.errors
+        assert self.errors == []
 
     def _said(self, message: Any) -> None:
         # Chromium itself tries to carry styles along when it joins lines; the policy stops it.
@@ -210,7 +210,7 @@ class FirefoxEditor(Editor):
         self.wait_text("#state", "Ready")
 
     def close(self) -> None:
-        assert not self.page.errors(self.url)
+        assert self.page.errors(self.url) == []
 
     def compose(self, *steps: str, commit: str) -> None:
         self.page.compose(*steps, commit=commit)

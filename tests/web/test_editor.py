@@ -932,7 +932,7 @@ def test_a_token_is_asked_for(browser: Browser) -> None:
     with ExitStack() as stack:
         context = browser.new_context()
         page = context.new_page()
-        with running(token="secret-1") as url:
+        with running(token="a-secret-of-the-server-1") as url:
             page.goto(url)
             page.wait_for_selector("#token[open]")
             assert page.inner_text("#token-wrong") == ""
@@ -945,7 +945,7 @@ def test_a_token_is_asked_for(browser: Browser) -> None:
             page.click("#text")
             page.keyboard.type("She go home. ")
             page.click("#enter-token")
-            page.fill("#token-value", "secret-1")
+            page.fill("#token-value", "a-secret-of-the-server-1")
             page.keyboard.press("Enter")
             page.wait_for_selector("#state:text('Checked')")
             page.wait_for_function("() => document.getElementById('count').textContent === '1'")
@@ -953,11 +953,11 @@ def test_a_token_is_asked_for(browser: Browser) -> None:
             page.reload()  # kept in the tab
             page.wait_for_selector("#state:text('Checked')")
         port = int(url.rstrip("/").rpartition(":")[2])  # started again, while the page is open
-        stack.enter_context(running(token="secret-2", port=port))
+        stack.enter_context(running(token="a-secret-of-the-server-2", port=port))
         page.click("#text")
         page.keyboard.type("We was here. ")
         page.wait_for_selector("#token[open]")
-        page.fill("#token-value", "secret-2")
+        page.fill("#token-value", "a-secret-of-the-server-2")
         page.keyboard.press("Enter")
         page.wait_for_function("() => document.getElementById('count').textContent === '2'")
         context.close()
@@ -1102,11 +1102,11 @@ def test_nobody_must_hurry_to_undo(editor: Editor) -> None:
     assert editor.text == "It is teh end of teh day. "
     editor.page.clock.run_for(300)
     editor.page.click("#accept-all")
-    editor.press("x")
-    assert editor.page.is_visible("#toast")
+    editor.type("x")
+    assert editor.page.is_visible("#toast button")
     editor.page.clock.run_for(9000)
     editor.press("x")
-    editor.page.wait_for_selector("#toast", state="hidden")
+    editor.until(lambda: editor.page.is_hidden("#toast"), "the end of the offer")
 
 
 def test_keys_of_a_mac(start: Callable[..., Editor]) -> None:

@@ -20,7 +20,7 @@ ROOMS := models eval web
 
 # System packages that the tests need (fairseq is compiled). Those that are missing are installed
 # if the user is root and apt-get exists.
-SYSTEM_PACKAGES := chromium g++ python3-dev
+SYSTEM_PACKAGES := chromium firefox-esr g++ python3-dev
 
 # What the tests import; correcting with the shipped model needs none of it.
 TEST_EXTRAS := train,large,eval,serve,batch,convert,test,dev

@@ -2,7 +2,7 @@
 
     python tests/web/browser_typing.py [--words N] [--strokes N]
 
-Rules stand in the model's place (browser_server.py), since what is measured is the page: from the
+Rules stand in the model's place (fake_rules.py), since what is measured is the page: from the
 key's event to the frame after the one that shows it, while the text is checked, too.
 """
 
@@ -12,7 +12,7 @@ import argparse
 import statistics
 
 from browser import Editor, chromium
-from browser_server import Behaviour, running
+from browser_server import running
 
 PARAGRAPH = "The quick brown fox go to teh house of two book and they are happy about it. " * 5
 WATCH = """() => {
@@ -27,7 +27,7 @@ SENTENCE = "In the middle of it she go on with the story as if it was new. "
 def measure(words: int, strokes: int) -> list[float]:
     """Return the milliseconds of each key stroke in the middle of a text."""
     text = "\n\n".join([PARAGRAPH.strip()] * (words // len(PARAGRAPH.split())))
-    with chromium() as browser, running(Behaviour()) as url:
+    with chromium() as browser, running() as url:
         editor = Editor(browser, url)
         editor.drop("long.txt", text.encode())
         editor.page.wait_for_selector("#state:text('Checked')", timeout=120_000)

@@ -1,17 +1,26 @@
-"""The editor page in Chromium, with rules in the model's place (browser_server.py)."""
+"""The editor page on the real server, with rules in the model's place (fake_rules.py).
+
+What browsers do differently runs in Chromium and in Firefox; everything else in Chromium alone.
+"""
 
 from __future__ import annotations
 
-import time
+import re
 from collections.abc import Callable, Iterator
+from contextlib import ExitStack
 from importlib.resources import files
 from pathlib import Path
 from typing import Any
+from urllib.request import urlopen
 
 import pytest
-from browser import Editor, chromium
-from browser_server import POLICY, Behaviour, running
+from browser import Editor, FirefoxEditor, chromium, firefox
+from browser_firefox import Firefox
+from browser_server import running
+from fake_rules import RuleCorrector
 from playwright.sync_api import Browser
+
+from gec.web.problems import Problem
 
 AXE = files("axe_playwright_python").joinpath("axe.min.js").read_text(encoding="utf-8")
 LETTER = "We was here. She go to teh shop. However it is very very late."
@@ -23,25 +32,31 @@ def browser() -> Iterator[Browser]:
         yield found
 
 
-@pytest.fixture
-def behaviour() -> Behaviour:
-    return Behaviour()
+@pytest.fixture(scope="module")
+def fox() -> Iterator[Firefox]:
+    with firefox() as found:
+        yield found
 
 
 @pytest.fixture
-def start(browser: Browser, behaviour: Behaviour) -> Iterator[Callable[..., Editor]]:
+def corrector() -> RuleCorrector:
+    return RuleCorrector()
+
+
+@pytest.fixture
+def start(browser: Browser, corrector: RuleCorrector) -> Iterator[Callable[..., Editor]]:
     """Open the editor; nothing may go wrong in it unseen, and it may call no other server."""
-    opened: list[Editor] = []
-    with running(behaviour) as url:
+    with ExitStack() as stack:
+        urls: list[str] = []
 
-        def make(**context: Any) -> Editor:
-            opened.append(Editor(browser, url, **context))
-            return opened[-1]
+        def make(settings: dict[str, Any] | None = None, **context: Any) -> Editor:
+            if not urls or settings:
+                urls.append(stack.enter_context(running(corrector, **(settings or {}))))
+            editor = Editor(browser, urls[-1], **context)
+            stack.callback(editor.close)
+            return editor
 
         yield make
-        for editor in opened:
-            editor.context.close()
-            assert not editor.errors
 
 
 @pytest.fixture
@@ -49,27 +64,51 @@ def editor(start: Callable[..., Editor]) -> Editor:
     return start()
 
 
+@pytest.fixture(params=["chromium", "firefox"])
+def anywhere(request: pytest.FixtureRequest, corrector: RuleCorrector) -> Iterator[Editor]:
+    """The editor in one browser after the other."""
+    with running(corrector) as url:
+        if request.param == "firefox":
+            editor: Editor = FirefoxEditor(request.getfixturevalue("fox"), url)
+        else:
+            editor = Editor(request.getfixturevalue("browser"), url)
+        yield editor
+        editor.close()
+
+
 @pytest.fixture(scope="module")
 def shared(browser: Browser) -> Iterator[Editor]:
     """One page for what needs no page of its own."""
-    with running(Behaviour()) as url:
+    with running() as url:
         editor = Editor(browser, url)
         yield editor
-        editor.context.close()
+        editor.close()
+
+
+def wait_checked(editor: Editor, corrector: RuleCorrector, paragraph: str) -> None:
+    """Wait until the server has read a new paragraph and the page has its answer."""
+    editor.until(lambda: paragraph in corrector.texts, f"a request with {paragraph!r}")
+    editor.wait_text("#state", "Checked")
+
+
+def wait_stored(editor: Editor, text: str) -> None:
+    """Wait until the page has put exactly this text away."""
+    stored = "JSON.parse(sessionStorage.getItem('gec.draft'))?.text"
+    editor.until(lambda: editor.page.evaluate(stored) == text, f"{text!r} in the storage")
 
 
 # ------------------------------------------------------------------------------------ writing
 
 
-def test_errors_are_underlined_by_kind_without_touching_the_text(editor: Editor) -> None:
-    editor.type(LETTER + " ")
-    editor.wait_underlined(
+def test_errors_are_underlined_by_kind_without_touching_the_text(anywhere: Editor) -> None:
+    anywhere.type(LETTER + " ")
+    anywhere.wait_underlined(
         grammar=["was", "go"], spelling=["teh"], punctuation=["However"], style=["very"]
     )
     nodes = "[...document.querySelectorAll('#text *')].map(e => e.nodeName).join()"
-    assert editor.page.evaluate(nodes) in ("", "DIV")
-    assert editor.text == LETTER + " "
-    editor.page.wait_for_selector("#count:text-is('5')")
+    assert anywhere.page.evaluate(nodes) in ("", "DIV")
+    assert anywhere.text == LETTER + " "
+    anywhere.wait_text("#count", "5")
 
 
 def test_each_kind_has_a_line_of_its_own_shape(editor: Editor) -> None:
@@ -81,54 +120,102 @@ def test_each_kind_has_a_line_of_its_own_shape(editor: Editor) -> None:
     assert sorted(shapes) == ["dashed", "dotted", "double", "wavy"]
 
 
-def test_a_word_is_left_alone_while_it_is_written(editor: Editor) -> None:
+def test_a_word_is_left_alone_until_it_is_written_or_the_writer_pauses(
+    editor: Editor, corrector: RuleCorrector
+) -> None:
+    editor.stop_clock()
     editor.type("It is teh")
-    editor.page.wait_for_selector("#state:text('Checked')")
+    editor.page.clock.run_for(300)
+    wait_checked(editor, corrector, "It is teh")
     assert editor.underlined() == {}
     editor.press("Space")
     editor.wait_underlined(spelling=["teh"])
-
-
-def test_a_pause_shows_what_the_caret_touches(editor: Editor) -> None:
-    editor.type("It is teh")
+    editor.press("Backspace")
+    editor.wait_underlined()
+    editor.page.clock.run_for(1600)
     editor.wait_underlined(spelling=["teh"])
 
 
-def test_underlines_move_with_the_text(editor: Editor, behaviour: Behaviour) -> None:
+def test_underlines_move_with_the_text(editor: Editor, corrector: RuleCorrector) -> None:
     editor.type("It is teh end. ")
     editor.wait_underlined(spelling=["teh"])
-    behaviour.delay = 2
+    corrector.gate.clear()  # from now on there is no answer
     editor.press("Home")
     editor.page.keyboard.type("Well, now. ")
-    editor.wait_underlined(spelling=["teh"])  # long before the answer
+    editor.wait_underlined(spelling=["teh"])
 
 
-def test_lines_and_blank_lines_are_kept(editor: Editor) -> None:
-    editor.type("one\ntwo\n\n\nthree")
-    assert editor.text == "one\ntwo\n\n\nthree"
-    editor.press("Backspace", "Backspace", "Backspace", "Backspace", "Backspace", "Backspace")
-    assert editor.text == "one\ntwo\n\n"
-    editor.press("Control+a", "Delete")
-    assert editor.text == ""
-    editor.type("new")
-    assert editor.text == "new"
+def test_lines_and_blank_lines_are_kept(anywhere: Editor) -> None:
+    anywhere.type("one\ntwo\n\n\nthree")
+    assert anywhere.text == "one\ntwo\n\n\nthree"
+    anywhere.press("Backspace", "Backspace", "Backspace", "Backspace", "Backspace", "Backspace")
+    assert anywhere.text == "one\ntwo\n\n"
+    anywhere.press("Control+a", "Delete")
+    assert anywhere.text == ""
+    anywhere.type("new")
+    assert anywhere.text == "new"
 
 
-def test_pasted_text_is_plain(editor: Editor) -> None:
-    editor.page.click("#text")
-    editor.page.evaluate(
-        """() => {
-          const data = new DataTransfer();
-          data.setData("text/plain", "a <b>teh</b>\\r\\n\\r\\nend & more");
-          data.setData("text/html", "<h1 style='color: red'>rich</h1>");
-          document.getElementById("text").dispatchEvent(
-            new ClipboardEvent("paste", {clipboardData: data, bubbles: true, cancelable: true}));
+def test_pasted_text_is_plain(anywhere: Editor) -> None:
+    anywhere.page.click("#text")
+    anywhere.paste("a <b>teh</b>\r\n\r\nend & more", "<h1 style='color: red'>rich</h1>")
+    assert anywhere.text == "a <b>teh</b>\n\nend & more"
+    anywhere.wait_underlined(spelling=["teh"])
+    anywhere.press("Control+z")
+    assert anywhere.text == ""
+
+
+def test_text_of_an_input_method(anywhere: Editor, corrector: RuleCorrector) -> None:
+    anywhere.type("She go home \n")
+    anywhere.wait_underlined(grammar=["go"])
+    anywhere.compose("k", "か", "かn", "かんj", commit="漢字")
+    anywhere.compose("ㅎ", "하", commit="한")
+    wait_checked(anywhere, corrector, "She go home \n漢字한")
+    wait_stored(anywhere, "She go home \n漢字한")
+    assert anywhere.text == "She go home \n漢字한"
+    anywhere.press("Control+Home", "F8", "Enter")
+    assert anywhere.text == "She goes home \n漢字한"
+    anywhere.press("Control+z")
+    assert anywhere.text == "She go home \n漢字한"
+
+
+def test_nothing_is_asked_about_half_a_word(anywhere: Editor, corrector: RuleCorrector) -> None:
+    """An input method shows what it might put in: that is no text yet."""
+    anywhere.page.click("#text")
+    asked = anywhere.page.evaluate(
+        """async () => {
+          const asked = [];
+          const own = window.fetch;
+          window.fetch = (path, options) => {
+            asked.push(options.body ?? "");
+            return own(path, options);
+          };
+          document.getElementById("text").dispatchEvent(new CompositionEvent("compositionstart"));
+          document.execCommand("insertText", false, "nihon");
+          // timers are in order: what 250 ms without a key stroke ask for comes before this
+          await new Promise(done => setTimeout(done, 600));
+          return asked;
         }"""
     )
-    assert editor.text == "a <b>teh</b>\n\nend & more"
+    assert asked == []
+    anywhere.page.evaluate(
+        """() => document.getElementById("text").dispatchEvent(
+          new CompositionEvent("compositionend"))"""
+    )
+    wait_checked(anywhere, corrector, "nihon")
+
+
+def test_the_key_that_ends_a_composition_accepts_nothing(editor: Editor) -> None:
+    editor.type("It is teh end. ")
     editor.wait_underlined(spelling=["teh"])
-    editor.press("Control+z")
-    assert editor.text == ""
+    editor.click("spelling")
+    editor.wait_text("#card")
+    # Safari tells of this key when the composition has ended already
+    editor.page.evaluate(
+        """() => document.getElementById("text").dispatchEvent(new KeyboardEvent(
+          "keydown", {key: "Enter", keyCode: 229, bubbles: true, cancelable: true}))"""
+    )
+    assert editor.text == "It is teh end. "
 
 
 def test_markup_stays_text_everywhere(start: Callable[..., Editor]) -> None:
@@ -150,12 +237,12 @@ def test_markup_stays_text_everywhere(start: Callable[..., Editor]) -> None:
     editor.press("Escape")
     for view in ("changes", "decoding"):
         editor.page.click(f"#tab-{view}")
-    editor.page.wait_for_timeout(300)
+        editor.wait_text(f"#view-{view} .text, #view-{view} li", "<img src=x")
     assert editor.page.evaluate("document.querySelectorAll('#page img, #page script').length") == 0
     assert editor.page.title() != "x"
 
 
-def test_code_is_protected(editor: Editor, behaviour: Behaviour) -> None:
+def test_code_is_protected(editor: Editor, corrector: RuleCorrector) -> None:
     block = "```\nteh code\n\nteh rest\n```"
     editor.page.click("#text")
     editor.page.evaluate(
@@ -163,45 +250,45 @@ def test_code_is_protected(editor: Editor, behaviour: Behaviour) -> None:
         f"Teh end.\n\n{block}\n\nIt is `teh` and teh. ",
     )
     editor.wait_underlined(spelling=["teh"])
-    assert block in behaviour.texts  # whole, blank line included
+    assert block in corrector.texts  # whole, blank line included
 
 
 # ------------------------------------------------------------------------------ accepting, undoing
 
 
-def test_accept_by_keyboard_and_undo(editor: Editor) -> None:
-    editor.type("She go to teh shop. ")
-    editor.wait_underlined(grammar=["go"], spelling=["teh"])
-    editor.press("Control+Home", "F8")
-    page = editor.page
+def test_accept_by_keyboard_and_undo(anywhere: Editor) -> None:
+    anywhere.type("She go to teh shop. ")
+    anywhere.wait_underlined(grammar=["go"], spelling=["teh"])
+    anywhere.press("Control+Home", "F8")
+    page = anywhere.page
     assert page.inner_text("#card-title") == "Grammar"
     assert page.inner_text("#card-phrase") == "She go goes to teh shop."
     assert "agree" in page.inner_text("#card-message")
     assert page.inner_text("#card-type") == "R:VERB:SVA"
     assert page.inner_text("#card-sure") == "very sure, 95 %"
     assert page.evaluate("document.activeElement.id") == "card-accept"
-    editor.press("Enter")
-    assert editor.text == "She goes to teh shop. "
+    anywhere.press("Enter")
+    assert anywhere.text == "She goes to teh shop. "
     assert page.evaluate("document.activeElement.id") == "text"
-    editor.wait_underlined(spelling=["teh"])
-    editor.press("Control+z")
-    assert editor.text == "She go to teh shop. "
-    editor.wait_underlined(grammar=["go"], spelling=["teh"])
-    editor.press("Control+Shift+z")
-    assert editor.text == "She goes to teh shop. "
+    anywhere.wait_underlined(spelling=["teh"])
+    anywhere.press("Control+z")
+    assert anywhere.text == "She go to teh shop. "
+    anywhere.wait_underlined(grammar=["go"], spelling=["teh"])
+    anywhere.press("Control+Shift+z")
+    assert anywhere.text == "She goes to teh shop. "
     page.keyboard.type("X")
-    assert editor.text == "She goesX to teh shop. "  # the caret is where it was
+    assert anywhere.text == "She goesX to teh shop. "  # the caret is where it was
 
 
-def test_enter_accepts_what_a_click_has_opened(editor: Editor) -> None:
-    editor.type("She go to teh shop. ")
-    editor.wait_underlined(grammar=["go"], spelling=["teh"])
-    editor.click("spelling")
-    editor.page.wait_for_selector("#card:visible")
-    editor.press("Enter")
-    assert editor.text == "She go to the shop. "
-    editor.press("Enter")  # the card is closed: a line break again
-    assert editor.text == "She go to the\n shop. "
+def test_enter_accepts_what_a_click_has_opened(anywhere: Editor) -> None:
+    anywhere.type("She go to teh shop. ")
+    anywhere.wait_underlined(grammar=["go"], spelling=["teh"])
+    anywhere.click("spelling")
+    anywhere.wait_text("#card")
+    anywhere.press("Enter")
+    assert anywhere.text == "She go to the shop. "
+    anywhere.press("Enter")  # the card is closed: a line break again
+    assert anywhere.text == "She go to the\n shop. "
 
 
 def test_typing_closes_the_card_and_loses_nothing(editor: Editor) -> None:
@@ -221,31 +308,31 @@ def test_typing_closes_the_card_and_loses_nothing(editor: Editor) -> None:
     assert "x" in editor.text
 
 
-def test_insertions_and_deletions(editor: Editor) -> None:
-    editor.type("I have dog. It is very very late. ")
-    editor.wait_underlined(grammar=["dog"], style=["very"])
-    editor.press("Control+Home", "F8", "Enter")
-    assert editor.text == "I have a dog. It is very very late. "
-    editor.wait_underlined(style=["very"])
-    editor.press("F8", "Enter")
-    assert editor.text == "I have a dog. It is very late. "
-    editor.press("Control+z")
-    assert editor.text == "I have a dog. It is very very late. "
+def test_insertions_and_deletions(anywhere: Editor) -> None:
+    anywhere.type("I have dog. It is very very late. ")
+    anywhere.wait_underlined(grammar=["dog"], style=["very"])
+    anywhere.press("Control+Home", "F8", "Enter")
+    assert anywhere.text == "I have a dog. It is very very late. "
+    anywhere.wait_underlined(style=["very"])
+    anywhere.press("F8", "Enter")
+    assert anywhere.text == "I have a dog. It is very late. "
+    anywhere.press("Control+z")
+    assert anywhere.text == "I have a dog. It is very very late. "
 
 
-def test_accept_all_is_one_step_of_undo(editor: Editor) -> None:
+def test_accept_all_is_one_step_of_undo(anywhere: Editor) -> None:
     text = "We was here.\n\nShe go to teh shop.\nThey was very very late. \n\nEnd of teh text. "
-    editor.type(text)
-    editor.wait_underlined(grammar=["was", "go"], spelling=["teh", "teh"], style=["very"])
-    editor.page.click("#accept-all")
+    anywhere.type(text)
+    anywhere.wait_underlined(grammar=["was", "go"], spelling=["teh", "teh"], style=["very"])
+    anywhere.page.click("#accept-all")
     better = "We were here.\n\nShe goes to the shop.\nThey was very late. \n\nEnd of the text. "
-    assert editor.text == better
-    editor.page.wait_for_selector("#groups :text('Nothing to correct')")
-    assert editor.page.inner_text("#groups details .number") == "5"
-    editor.page.click("#text")
-    editor.press("Control+z")
-    assert editor.text == text
-    editor.wait_underlined(grammar=["was", "go"], spelling=["teh", "teh"], style=["very"])
+    assert anywhere.text == better
+    anywhere.wait_text("#groups", "Nothing to correct")
+    assert anywhere.page.inner_text("#groups details .number") == "5"
+    anywhere.page.click("#text")
+    anywhere.press("Control+z")
+    assert anywhere.text == text
+    anywhere.wait_underlined(grammar=["was", "go"], spelling=["teh", "teh"], style=["very"])
 
 
 def test_accept_all_of_a_kind_and_undo_of_one(editor: Editor) -> None:
@@ -275,11 +362,11 @@ def test_next_and_previous_go_round(editor: Editor) -> None:
     assert editor.page.evaluate("document.activeElement.id") == "text"
 
 
-def test_offsets_after_emoji(editor: Editor) -> None:
-    editor.type("👩‍👩‍👧 naïve 𝒳 😀 she go to teh shop 😀. ")
-    editor.wait_underlined(grammar=["go"], spelling=["teh"])
-    editor.page.click("#accept-all")
-    assert editor.text == "👩‍👩‍👧 naïve 𝒳 😀 she goes to the shop 😀. "
+def test_offsets_after_emoji(anywhere: Editor) -> None:
+    anywhere.type("👩‍👩‍👧 naïve 𝒳 😀 she go to teh shop 😀. ")
+    anywhere.wait_underlined(grammar=["go"], spelling=["teh"])
+    anywhere.page.click("#accept-all")
+    assert anywhere.text == "👩‍👩‍👧 naïve 𝒳 😀 she goes to the shop 😀. "
 
 
 # ---------------------------------------------------------------------------------------- ignoring
@@ -305,7 +392,7 @@ def test_ignored_once_stays_ignored_while_the_text_changes(editor: Editor) -> No
     editor.wait_underlined(spelling=["teh", "teh"])
 
 
-def test_ignored_words_move_with_cut_and_paste(editor: Editor) -> None:
+def test_ignored_words_move_with_cut_and_paste(editor: Editor, corrector: RuleCorrector) -> None:
     editor.type("It is teh end of all. \n\nOther.")
     editor.wait_underlined(spelling=["teh"])
     editor.press("F8")
@@ -313,12 +400,13 @@ def test_ignored_words_move_with_cut_and_paste(editor: Editor) -> None:
     editor.wait_underlined()
     editor.press("Control+Home", "Shift+End", "Delete", "Control+End", "Enter")
     editor.page.keyboard.type("It is teh end of all. ")
-    editor.page.wait_for_timeout(2200)
+    wait_checked(editor, corrector, "\nOther.\nIt is teh end of all. ".strip("\n"))
+    editor.wait_text("#groups", "Nothing to correct")
     assert editor.underlined() == {}
 
 
 def test_the_dictionary_is_kept_and_can_be_moved(
-    start: Callable[..., Editor], behaviour: Behaviour, tmp_path: Path
+    start: Callable[..., Editor], corrector: RuleCorrector, tmp_path: Path
 ) -> None:
     editor = start()
     editor.type("Gecko and Gecko and teh. ")
@@ -329,7 +417,7 @@ def test_the_dictionary_is_kept_and_can_be_moved(
     editor.wait_underlined(spelling=["teh"])
     editor.page.reload()
     editor.wait_underlined(spelling=["teh"])
-    assert behaviour.options[-1]["ignore_words"] == ["Gecko"]
+    assert corrector.asked[-1].dictionary == {"Gecko"}
     editor.page.click("#open-preferences")
     editor.page.click("#open-dictionary")
     with editor.page.expect_download() as download:
@@ -350,7 +438,7 @@ def test_the_dictionary_is_kept_and_can_be_moved(
 # ------------------------------------------------------------------------------------ other parts
 
 
-def test_strictness(editor: Editor, behaviour: Behaviour) -> None:
+def test_strictness(editor: Editor, corrector: RuleCorrector) -> None:
     editor.type("She bought Gecko and she go. ")
     editor.wait_underlined(grammar=["go"], spelling=["Gecko"])
     slider = editor.page.locator("#strictness")
@@ -360,7 +448,7 @@ def test_strictness(editor: Editor, behaviour: Behaviour) -> None:
     assert slider.get_attribute("aria-valuetext") == "Thorough"
     editor.press("ArrowLeft", "ArrowLeft")
     editor.wait_underlined(grammar=["go"])
-    assert [options["setting"] for options in behaviour.options[-2:]] == ["thorough", "precise"]
+    assert [options.setting for options in corrector.asked[-2:]] == ["thorough", "precise"]
     editor.page.reload()
     editor.wait_underlined(grammar=["go"])
 
@@ -446,7 +534,7 @@ def test_decoding_view(editor: Editor) -> None:
     assert "3 passes" in facts
     assert "6 tokens" in facts
     assert "2.0 per pass" in facts
-    assert "16 ms" in facts
+    assert re.search(r"\d ms$", facts)
     assert editor.page.inner_text("#decoding-rate") == "2.5"  # 10 tokens in 4 passes
     editor.page.check("#decoding-decided")
     assert editor.page.locator("#decoding-list li").count() == 1
@@ -473,20 +561,117 @@ def test_counts(editor: Editor) -> None:
     editor.page.wait_for_selector("#size:text('6 words · 3 sentences')")
 
 
+# ------------------------------------------------------------------------------- what is kept
+
+
+def kept(page: Any) -> list[str]:
+    """Return the texts that the browser keeps when all tabs are closed."""
+    found: list[str] = page.evaluate(
+        """() => Object.keys(localStorage).filter(key => key.startsWith("gec.draft"))
+          .map(key => JSON.parse(localStorage.getItem(key)).text).sort()"""
+    )
+    return found
+
+
+def keep(editor: Editor) -> None:
+    editor.page.click("#open-preferences")
+    editor.page.check("#keep")
+    editor.press("Escape")
+
+
 def test_text_is_kept_in_the_tab_only_unless_wanted(start: Callable[..., Editor]) -> None:
     editor = start()
     editor.type("Secret. ")
-    editor.page.wait_for_timeout(600)
-    assert editor.page.evaluate("localStorage.getItem('gec.draft')") is None
+    wait_stored(editor, "Secret. ")
+    assert kept(editor.page) == []
     editor.page.reload()
-    assert editor.text == "Secret. "
-    assert editor.tab().inner_text("#text").strip() == ""
+    editor.until(lambda: editor.text == "Secret. ", "the text in the tab")
+    other = editor.tab()
+    assert other.inner_text("#text").strip() == ""
+    keep(editor)
+    editor.until(lambda: kept(editor.page) == ["Secret. "], "the text in the browser")
+    editor.page.close()
+    other.close()
+    editor.page = editor.tab()
+    editor.until(lambda: editor.text == "Secret. ", "the text of the closed tab")
     editor.page.click("#open-preferences")
-    editor.page.check("#keep")
-    editor.page.wait_for_timeout(600)
-    assert editor.tab().inner_text("#text") == "Secret. "
     editor.page.uncheck("#keep")
-    assert editor.page.evaluate("localStorage.getItem('gec.draft')") is None
+    assert kept(editor.page) == []
+
+
+def test_two_tabs_keep_a_text_each(editor: Editor) -> None:
+    keep(editor)
+    editor.type("First. ")
+    first = editor.page
+    editor.until(lambda: kept(first) == ["First. "], "the first text")
+    editor.page = second = editor.tab()
+    assert editor.text == ""  # the other tab has its text open
+    editor.type("Second. ")
+    editor.until(lambda: kept(first) == ["First. ", "Second. "], "both texts")
+    first.close()
+    second.close()
+    editor.page = editor.tab()
+    editor.until(lambda: editor.text == "Second. ", "the newest text")
+    toast = editor.page.text_content("#toast")
+    assert toast == "1 more text kept in this browser: a new tab opens the next."
+    editor.page = editor.tab()
+    editor.until(lambda: editor.text == "First. ", "the next text")
+
+
+def test_two_tabs_keep_a_text_each_without_locks(editor: Editor) -> None:
+    """A page without TLS has none: then a tab cannot tell what another has open."""
+    script = "Object.defineProperty(Navigator.prototype, 'locks', { value: undefined })"
+    editor.context.add_init_script(script)
+    editor.page.reload()
+    keep(editor)
+    editor.type("First. ")
+    first = editor.page
+    editor.until(lambda: kept(first) == ["First. "], "the first text")
+    editor.page = editor.tab()
+    editor.until(lambda: editor.text == "First. ", "the newest text")
+    editor.page.click("#text")
+    editor.press("Control+End")
+    editor.page.keyboard.type("Second. ")
+    editor.until(lambda: kept(first) == ["First. ", "First. Second. "], "both texts")
+
+
+def test_leaving_a_text_that_is_nowhere_else_is_asked_about(editor: Editor) -> None:
+    asked: list[str] = []
+
+    def answer(dialog: Any) -> None:
+        asked.append(dialog.type)
+        dialog.dismiss()
+
+    editor.page.on("dialog", answer)
+    editor.type("My essay. ")
+    editor.page.close(run_before_unload=True)
+    editor.until(lambda: editor.page.evaluate("1") and asked, "the browser's question")
+    assert asked == ["beforeunload"]
+    assert editor.text == "My essay. "
+    with editor.page.expect_download():
+        editor.press("Control+s")
+    editor.page.close(run_before_unload=True)
+    if not editor.page.is_closed():
+        editor.page.wait_for_event("close")
+    assert asked == ["beforeunload"]
+
+
+def test_a_full_storage_is_said(editor: Editor) -> None:
+    keep(editor)
+    editor.page.evaluate(
+        """() => {
+          for (let size = 2 ** 22; size >= 1; size /= 2) {
+            try {
+              for (let i = 0; ; i++) localStorage.setItem(`${size} ${i}`, "x".repeat(size));
+            } catch {
+              // it is as full as this
+            }
+          }
+        }"""
+    )
+    editor.type("My essay, which is a little longer than what is left. ")
+    editor.wait_text("#toast", "This browser stores no more: your text is only here.")
+    assert kept(editor.page) == []
 
 
 # ---------------------------------------------------------------------------------------- feedback
@@ -497,31 +682,73 @@ def test_no_feedback_is_offered_where_none_is_wanted(editor: Editor) -> None:
     assert not editor.page.is_visible("#feedback-choice")
 
 
-def test_feedback_needs_consent(start: Callable[..., Editor], behaviour: Behaviour) -> None:
-    behaviour.feedback = True
-    editor = start()
+def agree(editor: Editor) -> None:
+    """Turn feedback on and wait until the text was read again for it."""
+    editor.page.click("#open-preferences")
+    with editor.page.expect_response("**/api/v1/correct"):
+        editor.page.check("#feedback")
+    editor.press("Escape")
+    editor.wait_text("#state", "Checked")
+
+
+def test_feedback_needs_consent(start: Callable[..., Editor], tmp_path: Path) -> None:
+    editor = start({"feedback": str(tmp_path / "feedback.sqlite")})
+    sent: list[Any] = []
+    asked: list[Any] = []
+    editor.page.on("response", lambda r: "/feedback" in r.url and sent.append(r))
+    editor.page.on("request", lambda r: "/correct" in r.url and asked.append(r.post_data_json))
     editor.type("😀 She go. We was here. Is teh end. ")
     editor.wait_underlined(grammar=["go", "was"], spelling=["teh"])
     editor.press("Control+Home", "F8", "Enter")
     editor.wait_underlined(grammar=["was"], spelling=["teh"])
-    assert behaviour.decisions == []
-    editor.page.click("#open-preferences")
-    editor.page.check("#feedback")
-    editor.press("Escape")
+    assert sent == []
+    assert not any("feedback" in body["options"] for body in asked)
+    agree(editor)
+    assert asked[-1]["options"]["feedback"] is True
     editor.page.click("[aria-label='Ignore: was to were']")
     editor.wait_underlined(spelling=["teh"])
     editor.page.click("[aria-label='Accept: teh to the']")
+    editor.until(lambda: len(sent) == 2, "two decisions")
+    bodies = [response.request.post_data_json for response in sent]
+    assert [body["decision"] for body in bodies] == ["ignored", "accepted"]
+    assert {response.status for response in sent} == {200}
+    assert all(body["consent"] is True and body["edit"] == 0 for body in bodies)
+    assert bodies[0]["shown"] != bodies[1]["shown"]  # two sentences
+    editor.page.click("#open-preferences")
+    editor.page.uncheck("#feedback")
+    editor.press("Escape")
+    editor.page.click("#text")
+    editor.press("Control+z")
+    editor.wait_underlined(spelling=["teh"])
+    editor.page.click("[aria-label='Accept: teh to the']")
     editor.wait_underlined()
-    assert [decision["decision"] for decision in behaviour.decisions] == ["ignored", "accepted"]
-    assert behaviour.decisions[0] == {
-        "sentence": "We was here.",
-        "edit": {
-            "start": 3, "end": 6, "original": "was", "replacement": "were",
-            "type": "R:VERB:SVA", "confidence": 0.94,
-        },
-        "decision": "ignored",
-        "consent": True,
-    }  # fmt: skip
+    assert len(sent) == 2
+
+
+def test_all_edits_of_a_sentence_are_decided_as_it_was_first_shown(
+    start: Callable[..., Editor], tmp_path: Path
+) -> None:
+    editor = start({"feedback": str(tmp_path / "feedback.sqlite")})
+    sent: list[Any] = []
+    editor.page.on("response", lambda r: "/feedback" in r.url and sent.append(r))
+    editor.type("She go to teh shop and teh inn. ")
+    editor.wait_underlined(grammar=["go"], spelling=["teh", "teh"])
+    agree(editor)
+    for left in (2, 1):
+        with editor.page.expect_response("**/api/v1/correct"):
+            editor.press("Control+Home", "F8", "Enter")
+        editor.wait_text("#count", str(left))
+        editor.wait_text("#state", "Checked")
+    editor.press("Control+Home", "F8")
+    editor.page.click("#card-ignore")
+    editor.press("Control+z")  # the second acceptance
+    editor.until(lambda: len(sent) == 4, "four decisions")
+    bodies = [response.request.post_data_json for response in sent]
+    assert len({body["shown"] for body in bodies}) == 1
+    assert [(body["edit"], body["decision"]) for body in bodies] == [
+        (0, "accepted"), (1, "accepted"), (2, "ignored"), (1, "undecided"),
+    ]  # fmt: skip
+    assert {response.status for response in sent} == {200}
 
 
 # ------------------------------------------------------------------------------------------ server
@@ -574,11 +801,13 @@ def paragraphs(editor: Editor, text: str) -> list[str]:
 
 
 @pytest.mark.parametrize("seed", range(3))
-def test_no_character_is_ever_lost(start: Callable[..., Editor], seed: int) -> None:
-    """Random typing, deleting, pasting, accepting and undoing, against a plain string."""
-    editor = start()
-    editor.page.click("#text")
-    found = editor.page.evaluate(
+def test_no_character_is_ever_lost(anywhere: Editor, seed: int) -> None:
+    """Random deleting, pasting, accepting and undoing, against a plain string.
+
+    Where Firefox misplaces a line the page puts the text in anew, and nothing is there to undo.
+    """
+    anywhere.page.click("#text")
+    found = anywhere.page.evaluate(
         """async seed => {
           const { Surface } = await import("./static/js/surface.js");
           const root = document.createElement("div");
@@ -613,7 +842,9 @@ def test_no_character_is_ever_lost(start: Callable[..., Editor], seed: int) -> N
               surface.select(start, end);
               const at = surface.selection();
               if (at.start !== start || at.end !== end) wrong = `selection ${start} ${end}`;
-              document.execCommand("insertText", false, word);
+              const paste = new Event("paste", { cancelable: true });
+              paste.clipboardData = { getData: () => word };
+              root.dispatchEvent(paste);
               text = text.slice(0, start) + word + text.slice(end);
               wrong ??= expect("type");
             }
@@ -621,7 +852,10 @@ def test_no_character_is_ever_lost(start: Callable[..., Editor], seed: int) -> N
               surface.undo();
               const undone = surface.text;
               document.execCommand("redo");
-              if (undone !== before) wrong = JSON.stringify(["undo", seed, step, before, undone]);
+              const fox = navigator.userAgent.includes("Firefox") && undone === text;
+              if (undone !== before && !fox) {
+                wrong = JSON.stringify(["undo", seed, step, before, undone]);
+              }
               text = surface.text;
             }
             if (wrong) return wrong;
@@ -634,32 +868,34 @@ def test_no_character_is_ever_lost(start: Callable[..., Editor], seed: int) -> N
     assert found == ""
 
 
-def test_only_changed_paragraphs_are_sent(editor: Editor, behaviour: Behaviour) -> None:
+def test_only_changed_paragraphs_are_sent(editor: Editor, corrector: RuleCorrector) -> None:
     editor.type("First one.\n\nSecond one.\n\nThird one.")
-    editor.page.wait_for_selector("#state:text('Checked')")
-    behaviour.texts.clear()
+    wait_checked(editor, corrector, "Third one.")
+    corrector.texts.clear()
     editor.press("Control+Home", "End")
     editor.page.keyboard.type(" More.")
-    editor.page.wait_for_timeout(900)
-    assert behaviour.texts == ["First one. More."]
+    wait_checked(editor, corrector, "First one. More.")
+    assert corrector.texts[-1] == "First one. More."
+    assert not {"Second one.", "Third one."} & set(corrector.texts)
 
 
-def test_a_late_answer_changes_nothing(editor: Editor, behaviour: Behaviour) -> None:
-    behaviour.delay = 0.6
+def test_a_late_answer_changes_nothing(editor: Editor, corrector: RuleCorrector) -> None:
+    corrector.gate.clear()
     editor.type("She go to teh shop. ")
-    editor.page.wait_for_timeout(400)  # the request is under way
+    editor.until(corrector.waiting.is_set, "a request")
     editor.press("Control+a")
     editor.page.keyboard.type("All new. ")
-    editor.page.wait_for_timeout(1500)
+    corrector.gate.set()
+    wait_checked(editor, corrector, "All new. ")
     assert editor.underlined() == {}
     assert editor.text == "All new. "
 
 
 def test_a_server_that_fails_is_asked_again(
-    start: Callable[..., Editor], behaviour: Behaviour
+    start: Callable[..., Editor], corrector: RuleCorrector
 ) -> None:
     editor = start()
-    behaviour.fail = [503, 500]
+    corrector.failing = [Problem(503, "busy", "too much to do"), RuntimeError("a fault")]
     editor.type("She go home. ")
     editor.page.wait_for_selector("#state[data-kind=waiting]")
     assert "Your text is safe" in editor.page.inner_text("#state")
@@ -668,53 +904,71 @@ def test_a_server_that_fails_is_asked_again(
     editor.errors.clear()
 
 
-def test_what_the_server_refuses_is_said(
-    start: Callable[..., Editor], behaviour: Behaviour
+def test_a_paragraph_that_always_fails_does_not_hold_up_the_others(
+    start: Callable[..., Editor], corrector: RuleCorrector
 ) -> None:
     editor = start()
-    behaviour.fail = [413]
-    editor.type("She go home. ")
-    editor.page.wait_for_selector("#state:text('Not all was read: too much to do')")
+    editor.page.click("#text")
+    editor.paste("She go home.\n\nCRASH it.\n\nWe was here. ", "")
+    editor.wait_underlined(grammar=["go", "was"])
+    editor.wait_text("#state", "Not all was read: ")
+    assert corrector.texts.count("CRASH it.") == 3  # twice with the others, once alone
+    editor.press("Control+End")
+    editor.page.keyboard.type("\n\nI have dog. ")
+    editor.wait_underlined(grammar=["go", "was", "dog"])
+    editor.wait_text("#state", "Not all was read: ")
+    assert corrector.texts.count("CRASH it.") == 3
+    editor.errors.clear()  # the browser's own lines about 500
+
+
+def test_what_the_server_refuses_is_said(start: Callable[..., Editor]) -> None:
+    editor = start({"max_sentences": 1})
+    editor.type("She go home. We was here. ")
+    editor.wait_text("#state", "Not all was read: a request may have 1 sentences, not more")
     editor.errors.clear()
 
 
-def test_a_token_is_asked_for(browser: Browser, behaviour: Behaviour) -> None:
-    behaviour.token = "secret"
-    with running(behaviour) as url:
+def test_a_token_is_asked_for(browser: Browser) -> None:
+    with ExitStack() as stack:
         context = browser.new_context()
         page = context.new_page()
-        page.goto(url)
-        page.wait_for_selector("#token[open]")
-        assert page.inner_text("#token-wrong") == ""
-        for wrong in ("wrong", "ключ"):
-            page.keyboard.insert_text(wrong)  # the focus is there
+        with running(token="a-secret-of-the-server-1") as url:
+            page.goto(url)
+            page.wait_for_selector("#token[open]")
+            assert page.inner_text("#token-wrong") == ""
+            for wrong in ("wrong", "ключ"):
+                page.keyboard.insert_text(wrong)  # the focus is there
+                page.keyboard.press("Enter")
+                page.wait_for_selector("#token[open] >> text=did not accept that token")
+            page.keyboard.press("Escape")  # one may write all the same, and come back to it
+            page.wait_for_selector("#state:text('This server needs a token')")
+            page.click("#text")
+            page.keyboard.type("She go home. ")
+            page.click("#enter-token")
+            page.fill("#token-value", "a-secret-of-the-server-1")
             page.keyboard.press("Enter")
-            page.wait_for_selector("#token[open] >> text=did not accept that token")
-        page.keyboard.press("Escape")  # one may write all the same, and come back to it
-        page.wait_for_selector("#state:text('This server needs a token')")
-        page.click("#text")
-        page.keyboard.type("She go home. ")
-        page.click("#enter-token")
-        page.fill("#token-value", "secret")
-        page.keyboard.press("Enter")
-        page.wait_for_selector("#state:text('Checked')")
-        page.wait_for_function("() => document.getElementById('count').textContent === '1'")
-        assert page.is_hidden("#enter-token")
-        page.reload()  # kept in the tab
-        page.wait_for_selector("#state:text('Checked')")
-        behaviour.token = "another"  # while the page is open
+            page.wait_for_selector("#state:text('Checked')")
+            page.wait_for_function("() => document.getElementById('count').textContent === '1'")
+            assert page.is_hidden("#enter-token")
+            page.reload()  # kept in the tab
+            page.wait_for_selector("#state:text('Checked')")
+        port = int(url.rstrip("/").rpartition(":")[2])  # started again, while the page is open
+        stack.enter_context(running(token="a-secret-of-the-server-2", port=port))
         page.click("#text")
         page.keyboard.type("We was here. ")
         page.wait_for_selector("#token[open]")
-        page.fill("#token-value", "another")
+        page.fill("#token-value", "a-secret-of-the-server-2")
         page.keyboard.press("Enter")
         page.wait_for_function("() => document.getElementById('count').textContent === '2'")
         context.close()
 
 
-def test_the_policy_forbids_anything_inline(editor: Editor) -> None:
-    assert "unsafe" not in POLICY
-    page = (Path(__file__).parents[2] / "web/templates/editor.html").read_text(encoding="utf-8")
+def test_the_policy_forbids_anything_inline(shared: Editor) -> None:
+    with urlopen(shared.url) as response:
+        policy = response.headers["Content-Security-Policy"]
+        page = response.read().decode()
+    assert policy.startswith("default-src 'self';")
+    assert "unsafe" not in policy
     assert " style=" not in page
     assert "<style" not in page
     assert " on" not in {part[:3] for part in page.split("<")}
@@ -729,15 +983,17 @@ def test_the_policy_forbids_anything_inline(editor: Editor) -> None:
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 @pytest.mark.parametrize("width", [1280, 390])
 def test_accessibility(
-    start: Callable[..., Editor], behaviour: Behaviour, scheme: str, width: int
+    start: Callable[..., Editor], tmp_path: Path, scheme: str, width: int
 ) -> None:
-    behaviour.feedback = True
-    editor = start(color_scheme=scheme, viewport={"width": width, "height": 800})
+    settings = {"feedback": str(tmp_path / "feedback.sqlite")}
+    editor = start(settings, color_scheme=scheme, viewport={"width": width, "height": 800})
     page = editor.page
     page.evaluate(AXE)
 
     def check(state: str) -> None:
-        page.wait_for_timeout(250)  # transitions are over
+        page.wait_for_function(
+            "() => document.getAnimations().every(one => one.playState !== 'running')"
+        )
         found = page.evaluate(
             "axe.run().then(r => r.violations.map(v => [v.impact, v.id, v.nodes.map(n => n.html)]))"
         )
@@ -760,7 +1016,7 @@ def test_accessibility(
         check("sheet")
     for view in ("changes", "decoding"):
         page.click(f"#tab-{view}")
-        page.wait_for_timeout(200)
+        editor.wait_text(f"#view-{view} .text, #view-{view} li", "here")
         check(view)
     page.click("#open-preferences")
     check("preferences")
@@ -774,6 +1030,7 @@ def test_everything_can_be_reached_by_keyboard(editor: Editor) -> None:
     editor.type("She go to teh shop. ")
     editor.wait_underlined(grammar=["go"], spelling=["teh"])
     page = editor.page
+    editor.wait_text("#count", "2")
     stops = []
     page.focus(".skip")
     for _ in range(30):
@@ -803,6 +1060,74 @@ def test_everything_can_be_reached_by_keyboard(editor: Editor) -> None:
     assert positions == sorted(positions)
     verbs = {stop.split(" ")[0] for stop in stops}
     assert {"open", "accept", "ignore"} <= verbs
+
+
+def test_a_card_lets_the_focus_go(editor: Editor) -> None:
+    editor.type("It is teh end. ")
+    editor.wait_underlined(spelling=["teh"])
+    page, focus = editor.page, "document.activeElement.id"
+    editor.press("F8", "Shift+Tab", "Shift+Tab")
+    assert page.evaluate(focus) == "text"
+    assert page.is_visible("#card")
+    editor.press("Tab")
+    assert page.evaluate(focus) == "card-accept"
+    for _ in range(5):
+        editor.press("Tab")
+    assert page.evaluate(focus) == "previous"
+    assert not page.is_visible("#card")
+
+
+def test_a_card_that_a_click_opens_is_spoken_of(editor: Editor) -> None:
+    editor.type("It is teh end. ")
+    editor.wait_underlined(spelling=["teh"])
+    editor.page.wait_for_selector("#voice:text('1 correction: 1 spelling')", state="attached")
+    editor.click("spelling")
+    editor.page.wait_for_selector(
+        "#voice:text('Spelling: teh to the. Enter accepts, Tab goes to the card.')",
+        state="attached",
+    )
+    assert editor.page.evaluate("document.activeElement.id") == "text"
+
+
+def test_nobody_must_hurry_to_undo(editor: Editor) -> None:
+    editor.stop_clock()
+    editor.type("It is teh end of teh day. ")
+    editor.page.clock.run_for(300)
+    editor.wait_underlined(spelling=["teh", "teh"])
+    editor.page.clock.run_for(300)
+    editor.page.click("#accept-all")
+    assert editor.text == "It is the end of the day. "
+    editor.page.clock.run_for(600_000)
+    editor.page.click("#toast button:text('Undo')")
+    assert editor.text == "It is teh end of teh day. "
+    editor.page.clock.run_for(300)
+    editor.page.click("#accept-all")
+    editor.type("x")
+    assert editor.page.is_visible("#toast button")
+    editor.page.clock.run_for(9000)
+    editor.press("x")
+    editor.until(lambda: editor.page.is_hidden("#toast"), "the end of the offer")
+
+
+def test_keys_of_a_mac(start: Callable[..., Editor]) -> None:
+    editor = start()
+    page = editor.page
+    shortcuts = "document.getElementById('{}').getAttribute('aria-keyshortcuts')"
+    assert page.evaluate(shortcuts.format("next")) == "F8 Alt+ArrowDown"
+    editor.context.add_init_script(
+        "Object.defineProperty(Navigator.prototype, 'platform', { value: 'MacIntel' })"
+    )
+    page.reload()
+    assert page.evaluate(shortcuts.format("next")) == "F8"
+    assert page.evaluate(shortcuts.format("save")) == "Meta+S"
+    assert page.get_attribute("#save", "title") == "Save as a file (⌘ S)"
+    editor.type("It is teh end. ")
+    editor.wait_underlined(spelling=["teh"])
+    editor.press("Control+Home", "Alt+ArrowDown")  # moves the caret there, and nothing else
+    assert not page.is_visible("#card")
+    editor.press("Escape", "Control+Home", "Meta+.")
+    editor.press("F8")
+    assert page.is_visible("#card")
 
 
 def test_accept_in_the_panel_keeps_the_focus_there(editor: Editor) -> None:
@@ -885,12 +1210,10 @@ def test_twenty_thousand_words(
     )
     page.mouse.click(400, 300)
     editor.press("Home")
-    began = time.perf_counter()
     for letter in "hello":
         page.keyboard.press(letter)
     page.wait_for_function("() => lags.length === 6")
     record_property("key strokes, ms", page.evaluate("lags.map(Math.round)"))
-    assert time.perf_counter() - began < 15  # no measure: only that it does not hang
     assert "hello" in editor.text
     assert len(editor.text) == len(text) + 5
     page.click("#accept-all", timeout=60_000)

@@ -2,33 +2,21 @@
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Iterator
 
 import pytest
 from browser import Editor, chromium
+from browser_server import running
 
 import gec
-from gec.web.app import create_app
-from gec.web.config import Config
-from gec.web.server import Server
 
 
 @pytest.fixture(scope="module")
 def editor() -> Iterator[Editor]:
-    config = Config(port=0, rate=0.0)
-    server = Server(create_app(config, corrector=gec.load("en", device="cpu")), config)
-    thread = threading.Thread(target=server.run)
-    thread.start()
-    try:
-        with chromium() as browser:
-            editor = Editor(browser, f"{server.address.rstrip('/')}/")
-            yield editor
-            editor.context.close()
-            assert not editor.errors
-    finally:
-        server.stop()
-        thread.join(60)
+    with chromium() as browser, running(gec.load("en", device="cpu")) as url:
+        editor = Editor(browser, url)
+        yield editor
+        editor.close()
 
 
 def test_a_learners_text_is_corrected_while_it_is_written(editor: Editor) -> None:

@@ -1,22 +1,40 @@
 // What is said: to everybody in a toast, to screen readers in a live region.
 
-import { byId, h } from "./dom.js";
+import { byId, h, icon } from "./dom.js";
+
+const LONG = 8000; // ms that Undo is there at least, while the user goes on writing
 
 let toastTimer = 0;
+let offered = null; // when the toast came, if it has a button
 let voiceTimer = 0;
 
-/** A line at the bottom for some seconds; `action` is {label, run}. */
+/**
+ * A line at the bottom for some seconds. With an `action` {label, run} it stays until it is used,
+ * closed, or the user goes on writing: nobody must hurry.
+ */
 export function tell(text, action = null) {
   const toast = byId("toast");
-  const button = action && h("button", {
-    type: "button",
-    on: { click: () => { hide(); action.run(); } },
-  }, action.label);
-  const hide = () => toast.classList.remove("is-shown");
-  toast.replaceChildren(h("span", {}, text), ...(button ? [button] : []));
+  const buttons = action ? [
+    h("button", { type: "button", on: { click: () => { hide(); action.run(); } } }, action.label),
+    h("button", { type: "button", "aria-label": "Close", on: { click: hide } }, icon("close")),
+  ] : [];
+  toast.replaceChildren(h("span", {}, text), ...buttons);
   toast.classList.add("is-shown");
   clearTimeout(toastTimer);
-  toastTimer = setTimeout(hide, action ? 8000 : 4500);
+  offered = action ? performance.now() : null;
+  if (!action) toastTimer = setTimeout(hide, 4500);
+}
+
+/** The user goes on: an offer that was there for a while may go. */
+export function goneOn() {
+  if (offered !== null && performance.now() - offered > LONG) hide();
+}
+
+function hide() {
+  const toast = byId("toast");
+  toast.classList.remove("is-shown");
+  offered = null;
+  if (toast.contains(document.activeElement)) byId("text").focus({ preventScroll: true });
 }
 
 /** Spoken only, and only the last of several: nobody wants a count at every letter. */

@@ -13,7 +13,7 @@ export class Card {
   #act;
   current = null;
 
-  /** `act` has accept, ignore, ignoreWord (each of a correction), step(±1) and changed(). */
+  /** `act` has accept, ignore, ignoreWord (each of a correction), step(±1), changed(), leave(). */
   constructor(surface, act) {
     this.#surface = surface;
     this.#act = act;
@@ -99,11 +99,13 @@ export class Card {
       event.stopPropagation();
       this.close({ back: true });
     } else if (event.key === "Tab") {
+      // the card stands at the end of the page and belongs between the text and the panel
       const stops = [...this.#card.querySelectorAll("button")].filter((b) => b.offsetParent);
-      const at = stops.indexOf(document.activeElement);
-      const next = stops[(at + (event.shiftKey ? -1 : 1) + stops.length) % stops.length];
+      const end = event.shiftKey ? stops[0] : stops.at(-1);
+      if (document.activeElement !== end) return;
       event.preventDefault();
-      next.focus();
+      if (event.shiftKey) this.#surface.root.focus({ preventScroll: true });
+      else this.#act.leave();
     }
   }
 }

@@ -8,6 +8,7 @@
 import { Refused } from "./api.js";
 
 const DELAY = 250; // ms after the last key stroke
+const FAULTS = 2; // of the server, until a paragraph is asked about alone
 const AT_ONCE = 2; // requests under way
 const LETTERS = 4000; // in one request, so that long documents answer piece by piece
 const KEPT = 5000; // answers
@@ -18,6 +19,7 @@ export class Checker extends EventTarget {
   #answers = new Map(); // key -> result, oldest first
   #times = new Map(); // sentence -> milliseconds, when it was decoded and not remembered
   #refusals = new Map(); // key -> why the server will not read it
+  #faults = new Map(); // key -> how often the server failed with it
   #wanted = []; // paragraphs {key, text, words}, the most urgent first
   #running = new Set(); // {keys, controller}
   #options = {};
@@ -44,8 +46,11 @@ export class Checker extends EventTarget {
     return this.#answers.has(key) || this.#refusals.has(key);
   }
 
-  /** Set what the text now needs; `soon` spares the wait, for changes that no typing made. */
-  want(wanted, options, { soon = false } = {}) {
+  /**
+   * Set what the text now needs, to be asked after `pause` milliseconds without a change; `soon`
+   * spares the wait, for changes that no typing made.
+   */
+  want(wanted, options, { soon = false, pause = DELAY } = {}) {
     this.#options = options;
     this.#wanted = wanted.filter(({ key }) => !this.settled(key));
     const keys = new Set(this.#wanted.map(({ key }) => key));
@@ -54,8 +59,13 @@ export class Checker extends EventTarget {
     }
     clearTimeout(this.#timer);
     if (!this.#wanted.length) return this.#report();
-    const wait = Math.max(soon ? 0 : DELAY, this.#resume - Date.now());
+    const wait = Math.max(soon ? 0 : pause, this.#resume - Date.now());
     this.#timer = setTimeout(() => this.#next(), wait);
+  }
+
+  /** Forget all answers: what is still wanted is asked for again. */
+  forget() {
+    this.#answers.clear();
   }
 
   /** Try again now: the user gave a token, or the network is back. */
@@ -90,13 +100,19 @@ export class Checker extends EventTarget {
         this.#refusals.set(key, "a paragraph is longer than the server reads");
         continue;
       }
-      if (batch.length && letters + text.length > LETTERS) break;
+      const alone = this.#alone(key) || (batch.length === 1 && this.#alone(batch[0].key));
+      if (batch.length && (alone || letters + text.length > LETTERS)) break;
       busy.add(key);
       batch.push(paragraph);
       letters += text.length;
       if (batch.length >= Math.min(16, this.limits.texts)) break;
     }
     return batch;
+  }
+
+  /** Whether the server failed so often with this paragraph that it may be the reason. */
+  #alone(key) {
+    return (this.#faults.get(key) ?? 0) >= FAULTS;
   }
 
   async #send(batch) {
@@ -132,6 +148,7 @@ export class Checker extends EventTarget {
       else this.#times.set(own, sentence.milliseconds);
     }
     if (this.#times.size > 4 * KEPT) this.#times.clear();
+    this.#faults.delete(key);
     this.#answers.set(key, result);
     if (this.#answers.size > KEPT) this.#answers.delete(this.#answers.keys().next().value);
   }
@@ -143,12 +160,25 @@ export class Checker extends EventTarget {
       for (const { key } of batch) this.#refusals.set(key, error.message);
       return;
     }
+    if (refused && [500, 504].includes(error.status)) {
+      if (this.#isFault(batch)) return;
+    }
     this.#failures++;
     const pause = PATIENCE[Math.min(this.#failures, PATIENCE.length) - 1];
     const locked = refused && error.status === 401;
     this.#resume = Date.now() + (locked ? 1e9 : Math.max(pause, error.retryAfter ?? 0) * 1000);
     const message = refused ? error.message : "no connection to the server";
     this.#report({ kind: locked ? "locked" : "waiting", message });
+  }
+
+  /** One of a batch that failed; true where the server failed with a paragraph alone, again. */
+  #isFault(batch) {
+    for (const { key } of batch) this.#faults.set(key, (this.#faults.get(key) ?? 0) + 1);
+    const [{ key }] = batch;
+    if (batch.length > 1 || this.#faults.get(key) < FAULTS) return false;
+    this.#faults.delete(key);
+    this.#refusals.set(key, "the server fails with a paragraph");
+    return true;
   }
 
   #report(more = {}) {

@@ -13,6 +13,7 @@ let number = 0;
 /** One correction. It counts from its paragraph's start, so it moves with the paragraph. */
 class Correction {
   id = ++number;
+  shown = null; // {token, edit}: what the server calls it, where the user agreed to feedback
 
   constructor(paragraph, edit) {
     this.paragraph = paragraph;
@@ -65,6 +66,7 @@ export class Document {
   text = "";
   paragraphs = []; // {start, text, key, words, answer, corrections, size}
   accepted = []; // {id, start, end, original, replacement, category, message, ...}
+  #made = []; // {before, after, ids}: texts around what was accepted together
   ignored = []; // {id, start, original, replacement, left, right, category}
   setting = "";
   #dictionary;
@@ -99,8 +101,13 @@ export class Document {
     this.#open = null;
   }
 
-  /** Take over `text`, made of the old one by `changes` {start, end, length} in its offsets. */
+  /**
+   * Take over `text`, made of the old one by `changes` {start, end, length} in its offsets.
+   *
+   * Returns the ids of the accepted corrections that this takes back.
+   */
   update(text, changes) {
+    const back = this.#made.findLast(({ before, after }) => before === text && after === this.text);
     const old = this.paragraphs;
     const cut = paragraphs(text);
     let [head, tail] = [0, 0];
@@ -132,6 +139,7 @@ export class Document {
     });
     for (const mark of this.ignored) mark.start = moved({ start: mark.start, end: mark.start }, changes)?.[0];
     this.#open = null;
+    return back?.ids ?? [];
   }
 
   /** Put the answers in their places; `answer(key)` knows them. */
@@ -148,6 +156,11 @@ export class Document {
         countWords(paragraph.text.slice(start, end)),
       );
       paragraph.size.sentences = sentences.length;
+      for (const { shown } of found.sentences) {
+        shown?.edits.forEach((index, edit) => {
+          paragraph.corrections[index].shown ??= { token: shown.token, edit };
+        });
+      }
       for (const one of paragraph.corrections) this.#follow(one);
       this.#open = null;
     }
@@ -180,12 +193,24 @@ export class Document {
   /** The edits were made: remember them, so that each can be undone. */
   remember(done) {
     this.accepted = [...this.accepted, ...done].sort((a, b) => a.start - b.start);
+    const ids = done.map(({ id }) => id);
+    const undone = done.map(({ start, end, original }) => ({ start, end, replacement: original }));
+    const made = { before: applied(this.text, undone), after: this.text, ids };
+    this.#made = [...this.#made, made].slice(-20);
   }
 
+  /** The user's consent ended: what the server calls its corrections is not wanted any more. */
+  forgetShown() {
+    for (const { corrections } of this.paragraphs) for (const one of corrections) one.shown = null;
+  }
+
+  /** Returns the mark that remembers it. */
   ignore(one) {
     const { start, original, replacement, category, around } = one;
-    this.ignored.push({ id: ++number, start, original, replacement, category, ...around });
+    const mark = { id: ++number, start, original, replacement, category, ...around };
+    this.ignored.push(mark);
     this.#open = null;
+    return mark;
   }
 
   restore(mark) {

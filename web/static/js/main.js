@@ -1,21 +1,22 @@
 // The editor page: puts the parts together.
 
 import * as api from "./api.js";
-import { say, tell } from "./announce.js";
-import { Card } from "./card.js";
+import { goneOn, say, tell } from "./announce.js";
+import { Card, TITLES } from "./card.js";
 import { drawChanges } from "./changes.js";
 import { Checker } from "./checker.js";
 import { Decoding } from "./decoding.js";
 import { Dictionary, wordOf } from "./dictionary.js";
 import { Document, KINDS } from "./document.js";
 import { byId, debounce, plural } from "./dom.js";
+import { Drafts } from "./drafts.js";
+import { Feedback } from "./feedback.js";
 import * as files from "./files.js";
 import { Highlights } from "./highlights.js";
+import { COMMAND, isCommand, mac, nameKeys } from "./keys.js";
 import { Panel, spoken } from "./panel.js";
 import { Strictness, dictionaryDialog, looks, remembered } from "./preferences.js";
-import { inBrowser, onPage } from "./storage.js";
 import { Surface } from "./surface.js";
-import { codePoints } from "./text.js";
 
 const SAMPLE = `# A letter from the coast
 
@@ -37,10 +38,13 @@ const dictionary = new Dictionary();
 const doc = new Document(dictionary);
 const checker = new Checker(api.correct);
 const highlights = new Highlights(surface);
+const drafts = new Drafts();
+const feedback = new Feedback(api.sendFeedback);
 const file = { name: "", newline: "\n", bom: false };
 let view = "write";
 let ready = false; // the server's settings are known
-let feedback = { on: false };
+let consent = { on: false };
+let taken = ""; // the text as the user last had it elsewhere: in a file, on the clipboard
 let typedAt = NEVER;
 let caret = 0; // the last place of the caret in the text
 let model = null;
@@ -50,6 +54,10 @@ const card = new Card(surface, {
   ignore,
   ignoreWord,
   step: (way) => step(way),
+  leave: () => {
+    card.close();
+    panel.focus();
+  },
   changed: () => {
     highlights.activate(card.current);
     drawPanel();
@@ -63,6 +71,7 @@ const panel = new Panel({
     accept(doc.open.filter(({ category }) => !kind || category === kind), { stay: true }),
   undo: undoAccepted,
   restore: (mark) => {
+    feedback.takeBack(mark.id);
     doc.restore(mark);
     render();
   },
@@ -74,24 +83,30 @@ const decoding = new Decoding((start, end) => {
   surface.select(start, end);
   reveal(start, end);
 });
-const strictness = new Strictness((name) => {
-  doc.rekey(name);
-  refresh({ soon: true });
-});
+const strictness = new Strictness(ask);
 
 // ------------------------------------------------------------------------------------- the text
 
 surface.addEventListener("change", ({ detail }) => {
   if (detail.typed) typedAt = performance.now();
-  doc.update(surface.text, detail.changes);
+  for (const id of doc.update(surface.text, detail.changes)) feedback.takeBack(id);
   caret = surface.selection()?.start ?? caret;
   if (card.current && detail.typed) card.close();
   refresh({ soon: !detail.typed });
   store();
   if (detail.typed) later();
+  if (detail.typed) goneOn();
 });
 
+surface.addEventListener("composed", () => refresh());
+
 const later = debounce(() => render(), PATIENCE);
+
+/** What is asked for is another: of all paragraphs. */
+function ask() {
+  doc.rekey(`${strictness.name} ${consent.on}`);
+  refresh({ soon: true });
+}
 
 /** Ask for what is not known, and show what is. */
 function refresh({ soon = false } = {}) {
@@ -100,7 +115,10 @@ function refresh({ soon = false } = {}) {
     const wanted = doc.paragraphs
       .filter(({ key }) => !checker.settled(key))
       .sort((a, b) => near(a) - near(b));
-    checker.want(wanted, strictness.options, { soon });
+    // a phone's keyboard composes every word, so that one must be read in the end
+    const pause = surface.composing ? PATIENCE : undefined;
+    const options = { ...strictness.options, ...(consent.on && { feedback: true }) };
+    checker.want(wanted, options, { soon, pause });
   }
   doc.settle((key) => checker.answer(key));
   render();
@@ -108,7 +126,7 @@ function refresh({ soon = false } = {}) {
 
 /** While a word is being written nothing is wrong with it yet. */
 function held(one) {
-  if (performance.now() - typedAt > PATIENCE || document.activeElement !== surface.root) return false;
+  if (performance.now() - typedAt >= PATIENCE || document.activeElement !== surface.root) return false;
   const [start, end] = one.span;
   return start <= caret && caret <= end;
 }
@@ -163,7 +181,7 @@ function accept(wanted, { stay = false } = {}) {
   const open = new Set(doc.open);
   const corrections = wanted.filter((one) => open.has(one)); // a click may come twice
   if (!corrections.length) return;
-  for (const one of corrections) decided(one, "accepted");
+  for (const one of corrections) feedback.decide(one.id, one.shown, "accepted");
   const focus = document.activeElement;
   const scroll = byId("page").scrollTop;
   const { edits, done } = doc.accept(corrections);
@@ -189,8 +207,7 @@ function undoAccepted(done) {
 
 function ignore(one) {
   if (!doc.open.includes(one)) return;
-  decided(one, "ignored");
-  doc.ignore(one);
+  feedback.decide(doc.ignore(one).id, one.shown, "ignored");
   say(`Ignored: ${spoken(one)}`, 100);
   store();
   render();
@@ -200,26 +217,19 @@ function ignore(one) {
 function ignoreWord(one) {
   const word = wordOf(one.original);
   if (!word) return ignore(one);
-  decided(one, "ignored");
+  feedback.decide(one.id, one.shown, "ignored");
   dictionary.add(word);
   tell(
     dictionary.stored ? `“${word}” is in your dictionary.`
       : `“${word}” is in your dictionary until you leave: the browser stores nothing.`,
-    { label: "Undo", run: () => dictionary.remove(word) },
+    {
+      label: "Undo",
+      run: () => {
+        feedback.takeBack(one.id);
+        dictionary.remove(word);
+      },
+    },
   );
-}
-
-/** Only with the user's consent, and only where the server asks for it. */
-function decided(one, decision) {
-  if (!feedback.on) return;
-  const { start, end } = one.sentence;
-  const sentence = one.paragraph.text.slice(start, end);
-  const { original, replacement, type, confidence } = one;
-  const edit = {
-    start: codePoints(sentence, one.from - start), end: codePoints(sentence, one.to - start),
-    original, replacement, type, confidence,
-  };
-  api.sendFeedback({ sentence, edit, decision, consent: true }).catch(() => {}); // never in the way
 }
 
 dictionary.addEventListener("change", () => {
@@ -241,6 +251,7 @@ function show(one, { focus = false } = {}) {
     reveal(start, end);
   }
   card.open(one, { index: open.indexOf(one), total: open.length, focus });
+  if (!focus) say(`${TITLES[one.category]}: ${spoken(one)}. Enter accepts, Tab goes to the card.`, 100);
 }
 
 /** The next or the previous correction, round and round. */
@@ -304,7 +315,7 @@ document.addEventListener("selectionchange", () => {
   }
   if (!card.current) {
     const one = correctionAt(caret);
-    if (one) say(`Correction: ${spoken(one)}. Control period opens it.`, 700);
+    if (one) say(`Correction: ${spoken(one)}. ${COMMAND} period opens it.`, 700);
   }
 });
 
@@ -322,17 +333,19 @@ for (const [target, type] of [[byId("page"), "scroll"], [window, "resize"]]) {
 // ------------------------------------------------------------------------------------- keyboard
 
 addEventListener("keydown", (event) => {
-  if (event.isComposing || document.querySelector("dialog[open]")) return;
-  const control = event.ctrlKey || event.metaKey;
+  const composing = event.isComposing || event.keyCode === 229; // 229: Safari's last key of it
+  if (composing || document.querySelector("dialog[open]")) return;
+  const control = isCommand(event);
   const inText = document.activeElement === surface.root;
-  const plain = !control && !event.altKey && !event.shiftKey;
+  const plain = !event.ctrlKey && !event.metaKey && !event.altKey && !event.shiftKey;
+  const alt = event.altKey && !event.ctrlKey && !event.metaKey && !mac;
   const run = (action) => {
     event.preventDefault();
     action();
   };
   if (event.key === "F8") run(() => step(event.shiftKey ? -1 : 1));
-  else if (event.altKey && !control && event.key === "ArrowDown") run(() => step(1));
-  else if (event.altKey && !control && event.key === "ArrowUp") run(() => step(-1));
+  else if (alt && event.key === "ArrowDown") run(() => step(1));
+  else if (alt && event.key === "ArrowUp") run(() => step(-1));
   else if (control && event.key === ".") run(openHere);
   else if (control && !event.shiftKey && event.key.toLowerCase() === "s") run(save);
   else if (control && !event.shiftKey && event.key.toLowerCase() === "o") run(() => byId("file").click());
@@ -401,6 +414,7 @@ async function open(chosen) {
     surface.select(0);
     byId("page").scrollTop = 0;
     caret = 0;
+    taken = doc.text;
     named();
     store();
     const odd = encoding === "utf-8" ? "" : ` It was read as ${encoding} and will be saved as UTF-8.`;
@@ -413,6 +427,7 @@ async function open(chosen) {
 function save() {
   const name = file.name || "text.txt";
   files.save(name, doc.text, file);
+  taken = doc.text;
   tell(`Saved as ${name}.`);
 }
 
@@ -429,6 +444,7 @@ async function copy() {
   } catch {
     if (!copiedByHand(text)) return tell("The browser does not let this page copy.");
   }
+  taken = doc.text;
   tell(count ? `Copied, with ${plural(count, "correction")} made.` : "Copied.");
 }
 
@@ -455,6 +471,7 @@ byId("save").addEventListener("click", save);
 for (const button of document.querySelectorAll("[data-copy]")) button.addEventListener("click", copy);
 byId("sample").addEventListener("click", () => {
   surface.replaceAll(SAMPLE);
+  taken = SAMPLE;
   surface.select(0);
   byId("page").scrollTop = 0;
 });
@@ -463,30 +480,52 @@ files.onDrop(open, (over) => document.body.classList.toggle("is-dropping", over)
 // --------------------------------------------------------------------------------- what is kept
 
 const keep = remembered("keep", "keep", (on) => {
-  if (on) store();
-  else inBrowser.set("draft", null);
+  if (on) return store();
+  const { others, restore } = drafts.clear();
+  if (!others) return;
+  tell(`${plural(others, "other text")} that this browser kept ${others > 1 ? "are" : "is"} removed.`, {
+    label: "Undo",
+    run: () => {
+      restore();
+      keep.set(true);
+    },
+  });
 });
+
+let safe = false; // the browser keeps the text when the tab is closed
+let warned = false;
 
 /** In this tab until it is closed; in the browser only where the user wants it. */
 function storeNow() {
-  const draft = { text: doc.text, file, ignored: doc.ignored };
-  onPage.set("draft", draft);
-  if (keep.on) inBrowser.set("draft", draft);
+  const draft = { text: doc.text, file, ignored: doc.ignored, taken: doc.text === taken };
+  const stored = drafts.store(draft, keep.on);
+  safe = stored && keep.on;
+  if (!stored && !warned) {
+    tell("This browser stores no more: your text is only here.", { label: "Save", run: save });
+  }
+  warned = !stored;
 }
 const store = debounce(storeNow, 400);
+drafts.addEventListener("moved", storeNow);
 addEventListener("pagehide", storeNow);
 document.addEventListener("visibilitychange", () => {
   if (document.visibilityState === "hidden") storeNow();
 });
+addEventListener("beforeunload", (event) => {
+  storeNow();
+  if (doc.text.trim() !== "" && doc.text !== taken && !safe) event.preventDefault();
+});
 
-function restore() {
-  const draft = onPage.get("draft") ?? (keep.on ? inBrowser.get("draft") : null);
-  if (typeof draft?.text !== "string") return;
+async function restore() {
+  const { draft, more } = await drafts.open(keep.on);
+  if (typeof draft?.text !== "string" || doc.text !== "") return; // written meanwhile
   Object.assign(file, draft.file);
+  if (draft.taken) taken = draft.text;
   doc.ignored = Array.isArray(draft.ignored) ? draft.ignored : [];
   const marks = doc.ignored.map(({ start }) => start);
   surface.fill(draft.text);
   doc.ignored.forEach((mark, index) => { mark.start = marks[index]; });
+  if (more) tell(`${plural(more, "more text")} kept in this browser: a new tab opens the next.`);
 }
 
 // --------------------------------------------------------------------------------------- server
@@ -539,14 +578,13 @@ async function connect() {
     Object.assign(checker.limits, answer.limits);
     model = answer.model;
     strictness.fill(answer.settings, answer.default);
-    doc.rekey(strictness.name);
     byId("feedback-choice").hidden = !answer.feedback;
     byId("model").textContent = `${model.name} · gec ${model.gec}`;
     byId("state").dataset.kind = "idle";
     byId("state").textContent = "Ready";
     byId("enter-token").hidden = true;
     ready = true;
-    refresh({ soon: true });
+    ask();
   } catch (error) {
     if (error.status === 401) return askToken();
     byId("state").dataset.kind = "waiting";
@@ -571,10 +609,18 @@ byId("open-keys").addEventListener("click", () => {
   byId("keys").showModal();
 });
 looks();
-feedback = remembered("feedback", "feedback");
+nameKeys();
+consent = remembered("feedback", "feedback", (on) => {
+  if (!on) {
+    feedback.forget();
+    doc.forgetShown();
+    checker.forget();
+  }
+  ask();
+});
 dictionaryDialog(dictionary, { save: files.save, tell });
 if (!Highlights.supported) tell("This browser cannot underline; all corrections are in the list.");
-restore();
+await restore();
 named();
 render();
 connect();

@@ -26,6 +26,12 @@ export class Panel {
     byId("panel").classList.toggle("is-open", open);
   }
 
+  /** Focus its first control that can be used. */
+  focus() {
+    const buttons = [...byId("panel").querySelectorAll("button:not(:disabled)")];
+    (buttons.find((button) => button.checkVisibility()) ?? byId("panel")).focus();
+  }
+
   draw({ open, accepted, ignored, current, empty, waiting }) {
     const drawn = JSON.stringify([
       open.map((one) => [one.id, one.replacement]), accepted.map(({ id }) => id),

@@ -21,11 +21,18 @@ export function looks() {
 export function remembered(id, key, changed = () => {}) {
   const input = byId(id);
   input.checked = inBrowser.get(key, false) === true;
-  input.addEventListener("change", () => {
-    inBrowser.set(key, input.checked || null);
+  const set = (on) => {
+    input.checked = on;
+    inBrowser.set(key, on || null);
+    changed(on);
+  };
+  input.addEventListener("change", () => set(input.checked));
+  addEventListener("storage", (event) => { // another tab's switch is the same one
+    if (event.key !== `gec.${key}` || input.checked === (event.newValue === "true")) return;
+    input.checked = event.newValue === "true";
     changed(input.checked);
   });
-  return { get on() { return input.checked && !input.closest("[hidden]"); } };
+  return { get on() { return input.checked && !input.closest("[hidden]"); }, set };
 }
 
 /** More nats of tolerance than a model's only setting has: for fewer and surer corrections. */
@@ -103,7 +110,7 @@ export function dictionaryDialog(dictionary, { save, tell }) {
   };
   byId("dictionary-add").addEventListener("click", add);
   field.addEventListener("keydown", (event) => {
-    if (event.key === "Enter" && !event.isComposing) add();
+    if (event.key === "Enter" && !event.isComposing && event.keyCode !== 229) add();
   });
   byId("dictionary-export").addEventListener("click", () => save("dictionary.txt", dictionary.exported()));
   byId("dictionary-file").addEventListener("change", async (event) => {

@@ -14,6 +14,16 @@ function guarded(storage) {
         return fallback;
       }
     },
+    /** The keys that begin with something. */
+    keys(start) {
+      try {
+        return Object.keys(storage())
+          .filter((key) => key.startsWith(`gec.${start}`))
+          .map((key) => key.slice(4));
+      } catch {
+        return [];
+      }
+    },
     /** Store a value; null removes it. False where the browser refuses. */
     set(key, value) {
       try {

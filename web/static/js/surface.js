@@ -13,16 +13,26 @@ export class Surface extends EventTarget {
   #starts = null; // leaf -> offset; made when it is asked for
   #quiet = false; // a change of our own is under way
   #fresh = true; // nothing was written yet, so there is nothing to undo
+  composing = false; // an input method shows what it might put in
   #together = []; // {before, after} of changes that are one step of undo and several commands
   text = "";
 
-  /** Dispatches "change" with {changes: [{start, end, length}], typed: bool} in its detail. */
+  /**
+   * Dispatches "change" with {changes: [{start, end, length}], typed: bool} in its detail, and
+   * "composed" when an input method has put in what it had shown.
+   */
   constructor(root) {
     super();
     this.#root = root;
     if (root.contentEditable !== "plaintext-only") root.contentEditable = "true"; // older Firefox
     root.addEventListener("beforeinput", (event) => this.#beforeInput(event));
     root.addEventListener("input", () => this.#quiet || this.#changed());
+    root.addEventListener("compositionstart", () => { this.composing = true; });
+    root.addEventListener("compositionend", () => {
+      this.composing = false;
+      this.#changed();
+      this.dispatchEvent(new Event("composed"));
+    });
     root.addEventListener("paste", (event) => this.#paste(event));
     this.fill("");
   }
@@ -124,6 +134,9 @@ export class Surface extends EventTarget {
     } else if (kind === "historyRedo" && !this.#quiet && this.#isEnd("before")) {
       event.preventDefault();
       this.#history("redo", "before", "after");
+    } else if (kind === "insertText" && event.data && !getSelection().isCollapsed) {
+      event.preventDefault();
+      this.#insert(event.data);
     } else if (kind.startsWith("format")) event.preventDefault();
   }
 
@@ -140,10 +153,17 @@ export class Surface extends EventTarget {
 
   /** Insert at the selection. The browser tells of every line by itself; we listen to the last. */
   #insert(text) {
+    const { text: before } = this;
+    const at = this.selection();
     this.#quiet = true;
     document.execCommand("insertText", false, text);
     this.#quiet = false;
     this.#changed();
+    if (!at) return;
+    const after = applied(before, [{ ...at, replacement: text }]);
+    if (this.text === after) return;
+    this.fill(after); // Firefox puts what replaces all of a last line into the line before it
+    this.select(at.start + text.length);
   }
 
   #changed() {
@@ -183,8 +203,8 @@ export class Surface extends EventTarget {
     for (const block of blocks) {
       let text = "";
       for (const leaf of block.leaves) text += leaf.nodeName === "BR" ? "\n" : leaf.data;
-      // a line break at the end of a block only keeps its last line open
-      block.text = text.endsWith("\n") ? text.slice(0, -1) : text;
+      // a <br> at the end of a block only keeps its last line open; Firefox's "\n" is a line
+      block.text = block.leaves.at(-1).nodeName === "BR" ? text.slice(0, -1) : text;
       block.start = at;
       at += block.text.length + 1;
     }

@@ -86,6 +86,3 @@ function wordBefore(text, at) {
   for (let next; INSIDE.test((next = characterBefore(text, start))); ) start -= next.length;
   return [start, at];
 }
-
-/** UTF-16 offset inside `text` as a count of code points. */
-export const codePoints = (text, offset) => [...text.slice(0, offset)].length;

@@ -9,9 +9,10 @@ value heads, d width of a head, F feed-forward width, V vocabulary.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import asdict, dataclass, fields
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import torch
 import torch.nn.functional as F
@@ -288,7 +289,7 @@ class Llama(nn.Module):
         """Return the logits [M, V] of a packed block [N] where ``wanted`` [N] marks M of it."""
         cos, sin = (part[positions.index, None] for part in self.angles())  # [N, 1, d/2]
         x = self.embedding(tokens)
-        for layer, cache in zip(self.layers, caches, strict=True):
+        for layer, cache in zip(cast(Iterable[Layer], self.layers), caches, strict=True):
             x = layer.block(x, cos, sin, cache, positions)
         x = self.norm(x[wanted])
         return self.output(x)

@@ -193,9 +193,8 @@ class Attention(nn.Module):
         """
         b, t, heads, d = q.shape
         shared = heads // self.kv_heads
-        q = (
-            q.unflatten(2, (self.kv_heads, shared)).transpose(2, 3).flatten(1, 2)
-        )  # [B, T H/G, G, d]
+        q = q.reshape(b, t, self.kv_heads, shared, d)
+        q = q.transpose(2, 3).flatten(1, 2)  # [B, T H/G, G, d]
         if mask is not None:
             mask = mask.repeat_interleave(shared, 2)  # [B, 1, T H/G, S]
         y = self.attention(q, k, v, mask, False)  # [B, T H/G, G d]

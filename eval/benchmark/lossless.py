@@ -9,7 +9,7 @@ int8 step: there a tie is wider.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
 import torch
@@ -87,13 +87,15 @@ def check_lossless(
     *,
     batch_sizes: Sequence[int] = (1, 32),
     precision: str = "fp32",
+    markers: Collection[int] = Subwords.markers,
 ) -> LosslessReport:
     """Decode greedily at batch 1, then by IAD (and greedily) at every batch size, and compare.
 
     Args:
         precision: the model's, which says what a tie is.
+        markers: the vocabulary's ids that stand beside a word and are none.
     """
-    greedy, iad = Decoder(model), Decoder(model, ReentryDrafter(Subwords.markers))
+    greedy, iad = Decoder(model), Decoder(model, ReentryDrafter(markers))
     expected = [found[0] for found in greedy.decode(sources, batch_size=1)]
     compared = [("iad", size) for size in batch_sizes]
     compared += [("greedy", size) for size in batch_sizes if size != 1]

@@ -19,7 +19,6 @@ from gec.decoding.drafters.reentry import ReentryDrafter
 from gec.eval.benchmark.contenders import model_of
 from gec.eval.benchmark.lossless import LosslessReport, check_lossless
 from gec.models.bundle import Bundle, find
-from gec.text.subwords import Subwords
 
 RECORD = Path(__file__).with_name("quick.json")
 PRECISIONS = ("fp32", "int8")
@@ -100,13 +99,14 @@ def run(
         folder: the bundle's, whose weights decide which record counts.
     """
     sources = [bundle.subwords.encode(sentence.split()) for sentence in sentences]
+    markers = bundle.subwords.markers
     reports, passes = {}, {}
     for precision in precisions:
         model = model_of(bundle.network, precision, torch.device("cpu"))
         reports[precision] = check_lossless(
-            model, sources, batch_sizes=BATCHES, precision=precision
+            model, sources, batch_sizes=BATCHES, precision=precision, markers=markers
         )
-        found = Decoder(model, ReentryDrafter(Subwords.markers)).decode(sources, batch_size=1)
+        found = Decoder(model, ReentryDrafter(markers)).decode(sources, batch_size=1)
         passes[precision] = [len(hypotheses[0].steps) for hypotheses in found]
     weights = fingerprint(folder)
     return Quick(weights, reports, passes, _recorded(weights, record))

@@ -6,6 +6,7 @@
 # make docs     regenerate the option tables of docs/cli.md
 # make bench    measure everything in docs/performance.md   (BENCH_FILE=conll13.m2; takes hours,
 #               on an idle machine)
+# make model-wheel   the large model as a wheel of its own, in dist/
 # make clean    remove everything that is not in the repository
 #
 # Needs make and Python 3.11 or later with venv; everything else goes into .venv. Another
@@ -28,7 +29,7 @@ TEST_EXTRAS := train,large,eval,serve,batch,convert,test,dev
 PIP_INSTALL := $(BIN)/python -m pip --disable-pip-version-check --no-input install --quiet \
 	--no-build-isolation --constraint constraints.txt
 
-.PHONY: demo test test-fairseq .venv-fairseq lint types sanitize format docs bench clean \
+.PHONY: demo test test-fairseq .venv-fairseq lint types sanitize format docs bench model-wheel clean \
 	system-packages
 .DELETE_ON_ERROR:
 
@@ -95,6 +96,13 @@ bench: .venv/.tests .venv-fairseq
 	$(BIN)/gec bench "$(BENCH_FILE)" $(BENCH_OPTIONS) --peers all --batch-size 1 --batch-size 32 \
 		--profile --memory --growth 100000 --fairseq-python $(FAIRSEQ_BIN)/python \
 		--write docs/performance.md --plots docs/images --json build/bench.json
+
+# The fetched model MODEL as a wheel of its own in dist/, for machines that reach no index.
+MODEL ?= en-large
+
+model-wheel: .venv/.tests
+	$(BIN)/gec model get $(MODEL)
+	$(BIN)/python -m gec.models.wheel $(MODEL) dist
 
 clean:
 	rm -rf .venv .venv-fairseq build dist *.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis

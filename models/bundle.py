@@ -28,7 +28,7 @@ from torch.overrides import TorchFunctionMode
 from gec.confidence import Calibration
 from gec.corrector import BALANCED, Setting
 from gec.errors import ConfigError, DataError, ModelError
-from gec.models import store
+from gec.models import store, wheel
 from gec.models.foreign import ForeignSubwords
 from gec.models.inference import Network, check_weights
 from gec.models.llama import Llama, LlamaConfig
@@ -95,12 +95,13 @@ class Bundle:
 
 
 def find(name_or_path: str) -> Path:
-    """Return the folder of a shipped bundle (``en``), of a fetched one, or of a path.
+    """Return the folder of a shipped bundle (``en``), a fetched or installed one, or of a path.
 
     Raises:
         ModelError: there is none, or it holds links out of it, devices or pipes.
     """
-    for folder in (BUNDLES / name_or_path, store.fetched(name_or_path), Path(name_or_path)):
+    places = BUNDLES / name_or_path, store.fetched(name_or_path), wheel.installed(name_or_path)
+    for folder in filter(None, (*places, Path(name_or_path))):
         with suppress(OSError):  # a name too long for a file
             if (folder / "config.json").is_file():
                 if folder.parent != BUNDLES:  # an installer may link the files of a package

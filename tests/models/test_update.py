@@ -14,8 +14,9 @@ from torch import Tensor
 import gec
 from gec.cli import main
 from gec.errors import ConfigError, InputError, ModelError
-from gec.models import pretrained, store, update
+from gec.models import bundle, pretrained, store, update
 from gec.models.llama import Llama, LlamaConfig
+from gec.models.wheel import build as build_wheel
 
 gguf = pytest.importorskip("gguf")
 
@@ -164,6 +165,21 @@ def test_reading_gguf_gives_the_network_that_transformers_reads(wheel: Path) -> 
     assert torch.equal(own[64:80], raw["blk.0.attn_k.weight"][:16][order])
     assert torch.equal(own[96:], raw["blk.0.attn_v.weight"])
     assert transformers.__version__
+
+
+def test_a_fetched_model_travels_as_a_wheel(
+    wheel: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = store.get("tiny", wheel)
+    made = build_wheel(folder, tmp_path / "dist")
+    with zipfile.ZipFile(made) as archive:
+        archive.extractall(tmp_path / "site")
+    store.remove("tiny")
+    monkeypatch.syspath_prepend(str(tmp_path / "site"))
+    assert bundle.find("tiny") == tmp_path / "site" / "gec_model_tiny"
+    assert gec.load("tiny").info()["bundle"] == "gec_model_tiny"
+    with pytest.raises(ModelError, match="no model bundle"):
+        build_wheel(tmp_path, tmp_path / "dist")
 
 
 def test_another_file_is_refused(wheel: Path, tmp_path: Path) -> None:

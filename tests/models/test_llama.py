@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from pathlib import Path
 
 import pytest
 import torch
@@ -16,8 +18,13 @@ from gec.decoding.drafters import NoDraft
 from gec.decoding.drafters.copy import CopyDrafter
 from gec.decoding.drafters.reentry import ReentryDrafter
 from gec.errors import ModelError
+from gec.models import bundle, llama, native
+from gec.models.inference import prepare
 from gec.models.llama import Llama, LlamaConfig
 from gec.models.llama_verifier import LlamaVerifier
+from gec.models.quantization import count_parameters, quantize
+from gec.text.byte_pairs import BytePairs
+from gec.text.subwords import BYTE_OF
 
 CONFIG = LlamaConfig(
     vocab_size=40, width=48, heads=6, kv_heads=2, ffn_width=64, layers=3, max_positions=160,
@@ -172,3 +179,129 @@ def test_beams_of_one_are_greedy_and_rows_may_branch(network: Llama) -> None:
 def test_wrong_settings_are_refused(wrong: dict[str, object]) -> None:
     with pytest.raises(ModelError):
         LlamaConfig.from_dict(CONFIG.to_dict() | wrong)
+
+
+needs_extension = pytest.mark.skipif(
+    not native.int8_available(), reason="no compiler, or a processor without AVX-512 VNNI"
+)
+
+
+@needs_extension
+@pytest.mark.parametrize("width", [1, 16, 33, 576])
+def test_the_native_norm(width: int) -> None:
+    torch.manual_seed(width)
+    x, weight = torch.randn(5, 3, width) * 4, torch.nn.Parameter(torch.randn(width))
+    plain, own = llama.RMSNorm(width, 1e-5), native.RMSNorm(weight, 1e-5)
+    plain.weight = weight
+    with torch.inference_mode():
+        torch.testing.assert_close(own(x), plain(x))
+        assert torch.equal(own(x)[3, 1], own(x[3, 1]))  # whatever is beside it
+        x[2, 0, 0] = torch.nan
+        assert own(x)[2, 0].isnan().all()
+        assert own(x)[2, 1].isfinite().all()
+
+
+@needs_extension
+@pytest.mark.parametrize("width", [2, 16, 48, 64])
+def test_the_native_rotation(width: int) -> None:
+    torch.manual_seed(width)
+    x, angle = torch.randn(7, 5, width), torch.randn(7, 1, width // 2)
+    plain = llama.rotate(x, 3, angle.cos(), angle.sin())
+    own = native.rotate(x.clone(), 3, angle.cos(), angle.sin())
+    assert torch.equal(own, plain)
+    assert torch.equal(own[:, 3:], x[:, 3:])
+
+
+@needs_extension
+@pytest.mark.parametrize("width", [1, 15, 16, 100])
+def test_the_native_gate(width: int) -> None:
+    torch.manual_seed(width)
+    x = torch.randn(6, 2 * width) * 30
+    x[0, 0], x[1, 0], x[2, 0] = 200.0, -200.0, 0.0
+    own = native.gate(x)
+    torch.testing.assert_close(own, llama.gate(x), rtol=1e-5, atol=1e-6)
+    assert torch.equal(own[4], native.gate(x[4:5])[0])
+    x[3, 0] = torch.nan
+    assert native.gate(x)[3, 0].isnan()
+    x[3, 0], x[3, width] = 1.0, torch.inf
+    assert native.gate(x)[3, 0].isinf()
+
+
+@needs_extension
+def test_what_the_extension_would_misread_is_refused() -> None:
+    weight = torch.nn.Parameter(torch.ones(8))
+    with pytest.raises(ValueError, match="a norm of 8"):
+        native.RMSNorm(weight, 1e-5)(torch.ones(2, 9))
+    with pytest.raises(ValueError, match="float32"):
+        native.RMSNorm(torch.nn.Parameter(torch.ones(8).double()), 1e-5)(torch.ones(2, 8))
+    heads, half = torch.ones(2, 3, 8), torch.ones(2, 1, 4)
+    for bad in (
+        (heads, 4, half, half),
+        (heads, 3, half[:1], half),
+        (heads[..., :7], 1, half, half),
+        (heads.transpose(0, 1), 1, half, half),
+        (heads.double(), 1, half, half),
+    ):
+        with pytest.raises(ValueError, match=r"float32|heads"):
+            native.rotate(*bad)
+    with pytest.raises(ValueError, match="as wide"):
+        native.gate(torch.ones(2, 7))
+
+
+@needs_extension
+@pytest.mark.parametrize("ready", [quantize, prepare])
+@pytest.mark.parametrize("threads", [1, 2])
+def test_the_bits_of_a_token_do_not_depend_on_its_block(
+    ready: Callable[[Llama], Llama], threads: int
+) -> None:
+    verifier = LlamaVerifier(ready(tiny(3)))
+    before = torch.get_num_threads()
+    torch.set_num_threads(threads)
+    try:
+        with torch.inference_mode():
+            source, output = [9, 8, 7, 6, 4], [verifier.bos_id, 11, 12, 13, 14, 15]
+            memory = verifier.start([source])
+            alone = [verifier.verify(memory, [[t]], [i])[0, 0] for i, t in enumerate(output)]
+            memory = verifier.start([source])
+            whole_block = verifier.verify(memory, [output], [0])[0]
+            memory = verifier.start([[3] * 20, source, []])
+            blocks = [[verifier.bos_id, 3, 4], output, [verifier.bos_id] * 9]
+            among = verifier.verify_packed(memory, blocks, [0, 0, 0])[3:9]
+    finally:
+        torch.set_num_threads(before)
+    for one, two, three in zip(alone, whole_block, among, strict=True):
+        assert torch.equal(one, two)
+        assert torch.equal(one, three)
+
+
+@pytest.mark.parametrize("batch_size", [1, 7])
+def test_int8_decoding_is_greedy_decoding_token_for_token(batch_size: int) -> None:
+    verifier, texts = LlamaVerifier(quantize(tiny(2))), sources(40, 9)
+    greedy = Decoder(verifier, NoDraft()).decode(texts, batch_size=1)
+    found = Decoder(verifier, ReentryDrafter()).decode(texts, batch_size=batch_size)
+    assert [f[0].tokens for f in found] == [g[0].tokens for g in greedy]
+
+
+def test_a_network_is_stored_and_read_again(tmp_path: Path) -> None:
+    words = BytePairs.of(
+        {piece: i for i, piece in enumerate([*"<|>", *sorted(BYTE_OF.keys() - {*"<|>"})])}, []
+    )
+    config = replace(CONFIG, vocab_size=len(words))
+    torch.manual_seed(4)
+    network = Llama(config).eval()
+    settings = {"name": "t", "task": "gec", "language": "en", "network": config.to_dict()}
+    made = bundle.Bundle("t", settings, network, words)
+    texts = [["A", "cat", "."], ["naïve", "日本"]]
+    for dtype in (torch.float16, torch.int8):
+        bundle.save(made, tmp_path / "t", dtype=dtype)
+        read = bundle.load(str(tmp_path / "t"), dtype=torch.float32)
+        assert isinstance(read.network, Llama)
+        assert read.network.config == config
+        assert [read.subwords.decode(read.subwords.encode(text)) for text in texts] == texts
+        assert count_parameters(read.network) == count_parameters(network)
+    with pytest.raises(ModelError, match="encoder"):
+        _ = read.transformer
+    settings["network"] = config.to_dict() | {"layers": 200}
+    bundle.write_config(settings, tmp_path / "t")
+    with pytest.raises(ModelError, match="size mismatch"):
+        bundle.load(str(tmp_path / "t"))

@@ -700,12 +700,13 @@ def _is_marker(text: str, before: Sentence, sentence: Sentence) -> bool:
 
 
 def _protect(word: Word, dictionary: Collection[str], named: Overlaps) -> Word:
-    """Protect numbers, pictures, and in tokenized text what the options name."""
+    """Protect numbers, pictures, unassigned characters, and in tokenized text what is named."""
     if (
         word.text in dictionary
         or named(word.start, word.end)
         or _has_digit(word.text)
         or _is_picture(word.text)
+        or _is_unassigned(word.text)
     ):
         return replace(word, protected=True)
     return word
@@ -723,6 +724,12 @@ def _is_picture(word: str) -> bool:
     return not any(
         unicodedata.category(c)[0] in "LNP" or unicodedata.category(c) in ("Sm", "Sc") for c in word
     )
+
+
+@lru_cache(maxsize=2**16)
+def _is_unassigned(word: str) -> bool:
+    """Whether a word holds a character that no vocabulary need be able to write back."""
+    return not word.isascii() and any(unicodedata.category(c) == "Cn" for c in word)
 
 
 def _go_on() -> None:

@@ -459,8 +459,9 @@ AVX512 static void gate_row(const float *gate, float *y, int64_t width)
 {
     const float *up = gate + width;
     const __m512 one = _mm512_set1_ps(1.0f), zero = _mm512_setzero_ps();
-    /* beyond these the exponential is 0 or silu(x) is x, to the last bit */
+    /* above the one silu(x) is x to the last bit; below the other, less than 1e-35, it is taken for 0 */
     const __m512 least = _mm512_set1_ps(-87.0f), most = _mm512_set1_ps(87.0f);
+    const __m512 nothing = _mm512_set1_ps(-INFINITY); /* stays what it is, as NaN does */
     for (int64_t i = 0; i < width; i += LANES) {
         const __mmask16 mask = lanes(i, width);
         const __m512 x = load(mask, gate + i);
@@ -469,7 +470,10 @@ AVX512 static void gate_row(const float *gate, float *y, int64_t width)
         const __m512 small = exponential(_mm512_sub_ps(zero, _mm512_abs_ps(inside)));
         const __mmask16 below = _mm512_cmp_ps_mask(inside, zero, _CMP_LT_OQ);
         const __m512 top = _mm512_mask_mov_ps(one, below, small);
-        const __m512 silu = _mm512_div_ps(_mm512_mul_ps(x, top), _mm512_add_ps(one, small));
+        const __m512 value = _mm512_div_ps(_mm512_mul_ps(x, top), _mm512_add_ps(one, small));
+        const __mmask16 vanishes = _mm512_cmp_ps_mask(x, least, _CMP_LT_OQ) &
+                                   _mm512_cmp_ps_mask(x, nothing, _CMP_NEQ_OQ);
+        const __m512 silu = _mm512_mask_mov_ps(value, vanishes, zero);
         save(y + i, mask, _mm512_mul_ps(silu, load(mask, up + i)));
     }
 }

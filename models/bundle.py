@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import argparse
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
@@ -100,8 +100,12 @@ def find(name_or_path: str) -> Path:
     Raises:
         ModelError: there is none, or it holds links out of it, devices or pipes.
     """
-    places = BUNDLES / name_or_path, store.fetched(name_or_path), wheel.installed(name_or_path)
-    for folder in filter(None, (*places, Path(name_or_path))):
+    places: tuple[Callable[[str], Path | None], ...] = (
+        BUNDLES.joinpath, Path, wheel.installed, store.fetched,
+    )  # fmt: skip
+    for place in places:
+        if (folder := place(name_or_path)) is None:
+            continue
         with suppress(OSError):  # a name too long for a file
             if (folder / "config.json").is_file():
                 if folder.parent != BUNDLES:  # an installer may link the files of a package

@@ -23,7 +23,7 @@ from gec.models.cache import Positions, SelfCache
 from gec.models.transformer import attention
 from gec.untrusted import size_of
 
-MOST_LAYERS, MOST_POSITIONS = 256, 1 << 16
+MOST_LAYERS, LARGEST_TABLE, LONGEST_SEPARATOR = 256, 1 << 22, 64
 """More than any network of this kind that a CPU corrects with."""
 
 
@@ -64,16 +64,19 @@ class LlamaConfig:
                 raise ModelError(f"{name} must be a positive integer, not {value!r}")
         for name in ("rope_base", "norm_epsilon"):
             value = getattr(self, name)
-            if not isinstance(value, int | float) or not 0 < value < 1e9:
-                raise ModelError(f"{name} must be a positive number, not {value!r}")
+            least = 1 if name == "rope_base" else 1e-12
+            if type(value) not in (int, float) or not least <= value < 1e9:
+                raise ModelError(f"{name} must be a number of at least {least}, not {value!r}")
         if self.width % self.heads or self.heads % self.kv_heads or self.head_width % 2:
             raise ModelError(
                 f"width {self.width}, heads {self.heads} and kv_heads {self.kv_heads} do not fit: "
                 "heads divide the width into even parts, kv_heads divide the heads"
             )
         ids = self.separator
-        if not isinstance(ids, list | tuple) or not ids:
-            raise ModelError(f"separator must be a list of at least one id, not {ids!r}")
+        if not isinstance(ids, list | tuple) or not 0 < len(ids) <= LONGEST_SEPARATOR:
+            raise ModelError(f"separator must be a list of 1 to {LONGEST_SEPARATOR} ids")
+        if self.max_positions < len(ids) + 8:
+            raise ModelError(f"{self.max_positions} positions leave none for source and output")
         for value in (self.bos_id, self.eos_id, *ids):
             if type(value) is not int or not 0 <= value < self.vocab_size:
                 raise ModelError(f"{value!r} is no id of a vocabulary of {self.vocab_size}")
@@ -105,10 +108,10 @@ class LlamaConfig:
         """Refuse a network that the file at ``path`` is too small for, before it takes memory."""
         inner = (self.heads + 2 * self.kv_heads) * self.head_width
         layer = self.width * (inner + self.width + 3 * self.ffn_width)
-        if self.layers > MOST_LAYERS or self.max_positions > MOST_POSITIONS:
+        if self.layers > MOST_LAYERS or self.max_positions * self.head_width > LARGEST_TABLE:
             raise ModelError(
-                f"{self.layers} layers and {self.max_positions} positions: at most {MOST_LAYERS} "
-                f"and {MOST_POSITIONS} are read"
+                f"{self.layers} layers and {self.max_positions} positions of heads "
+                f"{self.head_width} wide are too many to be read"
             )
         weights, size = self.vocab_size * self.width + self.layers * layer, size_of(path, "load")
         if weights > size:
@@ -286,8 +289,8 @@ class Llama(nn.Module):
         self, tokens: Tensor, caches: list[SelfCache], positions: Positions, wanted: Tensor
     ) -> Tensor:
         """Return the logits [M, V] of a packed block [N] where ``wanted`` [N] marks M of it."""
-        cos, sin = (part[positions.index, None] for part in self.angles())  # [N, 1, d/2]
         x = self.embedding(tokens)
+        cos, sin = (part[positions.index, None].to(x) for part in self.angles())  # [N, 1, d/2]
         for layer, cache in zip(cast(Iterable[Layer], self.layers), caches, strict=True):
             x = layer.block(x, cos, sin, cache, positions)
         x = self.norm(x[wanted])
@@ -295,8 +298,9 @@ class Llama(nn.Module):
 
     def angles(self) -> tuple[Tensor, Tensor]:
         """Return cosines and sines [max_positions, d/2], made once."""
-        if self._angles is None:
-            self._angles = rotations(self.config, self.config.max_positions)
+        if self._angles is None or self._angles[0].device != self.device:
+            cos, sin = rotations(self.config, self.config.max_positions)
+            self._angles = cos.to(self.device), sin.to(self.device)
         return self._angles
 
     def forward(self, tokens: Tensor, wanted: Tensor) -> Tensor:

@@ -35,8 +35,8 @@ class LlamaVerifier:
         self._before = [config.bos_id]
         *self._between, self.bos_id = config.separator
         self.eos_id = config.eos_id
-        # a source and an output of one and a half times its length share the positions
-        self.max_positions = (config.max_positions - len(config.separator)) * 2 // 5
+        # source and output share the positions, each may have half of them
+        self.max_positions = (config.max_positions - len(config.separator)) // 2
 
     def start(self, sources: Sequence[Sequence[int]]) -> Memory:
         prefixes = [[*self._before, *source, *self._between] for source in sources]

@@ -231,10 +231,10 @@ def rotate(x: Tensor, heads: int, cos: Tensor, sin: Tensor) -> Tensor:
     """Turn the first ``heads`` heads of x [N, all heads, d] in place by angles [N, 1, d/2]."""
     count, present, width = x.shape
     cos, sin = _as_float(cos).contiguous(), _as_float(sin).contiguous()
-    if heads > present or width % 2 or not x.is_contiguous() or x.dtype is not torch.float32:
-        raise ValueError(f"float32 heads of even width in one block, not {list(x.shape)}")
+    if heads > present or width % 2:
+        raise ValueError(f"{heads} heads of even width, not {list(x.shape)}")
     _loaded().rotate(
-        x.data_ptr(),
+        _address(x, count, present, width),
         count,
         present * width,
         heads,

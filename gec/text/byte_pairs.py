@@ -1,4 +1,4 @@
-"""Words in a pretrained byte-level BPE: a blank before each word, no case and no inflection apart.
+"""Words in a pretrained byte-level BPE: a blank before each; case and inflection are not split off.
 
 A pretrained decoder has a vocabulary of its own (Radford et al. 2019). The text is what the model's
 words are, joined by blanks; each word's ids are those of the word by itself, behind its blank.

@@ -37,6 +37,9 @@ def read(path: Path, max_positions: int) -> tuple[LlamaConfig, dict[str, Tensor]
         fields: Fields = {name: field.contents for name, field in reader.fields.items()}
         if (family := fields["general.architecture"]()) != "llama":
             raise ValueError(f"its architecture is {family!r}, expected 'llama'")
+        cut = fields["tokenizer.ggml.model"](), fields["tokenizer.ggml.pre"]()
+        if cut != ("gpt2", "smollm"):
+            raise ValueError(f"its tokenizer is {cut}, expected gpt2 and smollm")
         pieces = fields["tokenizer.ggml.tokens"]()
         merges = [tuple(merge.split(" ")) for merge in fields["tokenizer.ggml.merges"]()]
         vocabulary = BytePairs.of({piece: i for i, piece in enumerate(pieces)}, merges)

@@ -1,7 +1,7 @@
 """``gec train`` of a recipe whose method is "finetune": a pretrained decoder learns to correct.
 
 A pair is one row ``BOS source separator target EOS``; the loss is the target's. Weights compute in
-bfloat16 and are kept and moved in float32. The embedding stays as it is: it is most of a small
+bfloat16 and are kept and updated in float32. The embedding stays as it is: it is most of a small
 network's numbers, and the update that a release ships need not hold it.
 
 The run folder holds ``last.ckpt`` (replaced atomically, resumes exactly), ``weights.safetensors``
@@ -15,7 +15,7 @@ import argparse
 import csv
 import signal
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -36,6 +36,7 @@ from gec.models.training.finetune_data import Examples
 from gec.models.training.recipe import build, parse_duration, read_layers
 
 METHOD = "finetune"
+ChunkLoss = Callable[[Tensor, Tensor, Tensor], tuple[Tensor, Tensor]]
 _CHUNK = 256  # rows whose logits exist at once
 _LONGEST_STEP = 60.0  # seconds; what takes longer was compiled, or the machine slept
 
@@ -61,8 +62,12 @@ class TrainingRecipe:
             raise ConfigError("widths must be numbers of tokens, each above the one before")
         if self.batch_tokens < self.widths[-1]:
             raise ConfigError("batch_tokens must be no less than the largest of the widths")
+        if not all(type(width) is int and width > 0 for width in self.widths):
+            raise ConfigError(f"widths must be whole numbers of tokens, not {list(self.widths)}")
         if not 0 < self.kept_sample <= 1 or not 0 < self.decay_share <= 1:
             raise ConfigError("kept_sample and decay_share must be above 0 and at most 1")
+        if not self.learning_rate > 0 or not self.edit_weight > 0:
+            raise ConfigError("learning_rate and edit_weight must be above 0")
 
     def rate(self, step: int, share: float) -> float:
         """Return the learning rate at a step, ``share`` (0 to 1) of the budget being spent."""
@@ -147,39 +152,33 @@ class Batches:
 
 
 def chunk_loss(logits: Tensor, target: Tensor, weight: Tensor) -> tuple[Tensor, Tensor]:
-    """Return cross-entropy losses [N] and the gradient of their weighted sum for logits [N, V].
-
-    The gradient lacks the target's own -weight, which an indexed subtraction adds.
-    """
+    """Return cross-entropy losses [N] and the gradient of their weighted sum for logits [N, V]."""
     exact = logits.float()
     top = exact.amax(-1, keepdim=True)
     powers = (exact - top).exp()
     total = powers.sum(-1, keepdim=True)
     loss = (total.log() + top)[:, 0] - exact.gather(1, target[:, None])[:, 0]
-    return loss, (powers / total * weight[:, None]).to(logits.dtype)
+    # taken off in float32: of a probability near 1, rounded, little would be left
+    aim = torch.arange(logits.shape[1], device=logits.device) == target[:, None]
+    return loss, ((powers / total - aim.float()) * weight[:, None]).to(logits.dtype)
 
 
 class TiedCrossEntropy(torch.autograd.Function):
     """Weighted cross-entropy behind a frozen output table, without storing all logits.
 
-    Inputs: hidden states [N, D], table [V, D], targets [N], weights [N]; outputs: the weighted sum
-    of the losses, and the losses [N], which have no gradient.
+    Inputs: hidden states [N, D], table [V, D], targets [N], weights [N], and :func:`chunk_loss`,
+    compiled or not; outputs: the weighted sum of the losses, and the losses [N], which have no
+    gradient.
     """
-
-    compute = staticmethod(chunk_loss)
 
     @staticmethod
     def forward(
-        ctx: Any, hidden: Tensor, table: Tensor, target: Tensor, weight: Tensor
+        ctx: Any, hidden: Tensor, table: Tensor, target: Tensor, weight: Tensor, compute: ChunkLoss
     ) -> tuple[Tensor, Tensor]:
         gradient, losses = torch.empty_like(hidden), []
         for start in range(0, len(hidden), _CHUNK):
             part = slice(start, start + _CHUNK)
-            found, change = TiedCrossEntropy.compute(
-                hidden[part] @ table.t(), target[part], weight[part]
-            )
-            rows = torch.arange(len(change), device=change.device)
-            change[rows, target[part]] -= weight[part].to(change.dtype)
+            found, change = compute(hidden[part] @ table.t(), target[part], weight[part])
             gradient[part] = change @ table
             losses.append(found)
         ctx.save_for_backward(gradient)
@@ -188,9 +187,9 @@ class TiedCrossEntropy(torch.autograd.Function):
         return (every * weight).sum(), every
 
     @staticmethod
-    def backward(ctx: Any, total: Tensor, _: Tensor) -> tuple[Tensor, None, None, None]:
+    def backward(ctx: Any, total: Tensor, _: Tensor) -> tuple[Tensor, None, None, None, None]:
         (gradient,) = ctx.saved_tensors
-        return gradient * total.to(gradient.dtype), None, None, None
+        return gradient * total.to(gradient.dtype), None, None, None, None
 
 
 class Trainer:
@@ -218,11 +217,12 @@ class Trainer:
         self.optimizer = torch.optim.AdamW(
             groups, lr=training.learning_rate, betas=(0.9, 0.98), fused=True
         )
+        self._chunk_loss: ChunkLoss = chunk_loss
         if training.compile:
             torch._dynamo.config.cache_size_limit = 64  # a graph for each width
             for layer in self.network.layers:
                 layer.compile(dynamic=False)
-            TiedCrossEntropy.compute = staticmethod(torch.compile(chunk_loss, dynamic=True))
+            self._chunk_loss = torch.compile(chunk_loss, dynamic=True)
 
     def state(self) -> dict[str, Tensor]:
         """Return all weights in float32, the tied output once."""
@@ -244,11 +244,17 @@ class Trainer:
         training = self.training
         sampled = torch.rand(batch.wanted.shape) < training.kept_sample
         scored = batch.wanted & (batch.edited | sampled)
+        if not scored.any():  # a small batch of unchanged sentences
+            scored = batch.wanted
         edited = batch.edited[scored]
         weight = torch.where(edited, training.edit_weight, 1.0 / training.kept_sample)
         hidden = self._hidden(batch.tokens, scored)
         loss, losses = TiedCrossEntropy.apply(  # type: ignore[no-untyped-call]
-            hidden, self.network.embedding.weight, batch.target[scored], weight / weight.sum()
+            hidden,
+            self.network.embedding.weight,
+            batch.target[scored],
+            weight / weight.sum(),
+            self._chunk_loss,
         )
         loss.backward()
         norm = torch.nn.utils.clip_grad_norm_(self._moved, training.gradient_clip)
@@ -307,6 +313,8 @@ def train(
     checkpoint = out / "last.ckpt"
     if checkpoint.exists() and not resume:
         raise ConfigError(f"{checkpoint} exists: continue it with --resume or choose another --out")
+    if checkpoint.exists() and init is not None:
+        raise ConfigError(f"--init begins a run, but {checkpoint} exists: leave it out")
     out.mkdir(parents=True, exist_ok=True)
     torch.manual_seed(seed)
     config, state, _ = pretrained.load(pretrained.of_recipe(recipe))
@@ -317,13 +325,13 @@ def train(
     trainer.put_back()
     batches = Batches(examples, [part.share for part in parts], training, len(config.separator) + 2)
     save_every, saved = parse_duration(training.save_every), time.monotonic()
-    sums, began, tokens = [0.0, 0.0], time.monotonic(), 0
+    sums, steps, began, tokens = [0.0, 0.0], 0, time.monotonic(), 0
     epoch = batches.epoch(progress.epoch)
     if not epoch:
         raise DataError(f"{packed} holds fewer pairs than a batch of batch_tokens needs")
     with _asked_to_stop() as stop:
         while progress.seconds < budget and not stop:
-            if progress.batch >= len(epoch):
+            while progress.batch >= len(epoch):  # the next one may be empty: shares differ
                 progress.epoch, progress.batch = progress.epoch + 1, 0
                 epoch = batches.epoch(progress.epoch)
             start = time.monotonic()
@@ -336,10 +344,11 @@ def train(
             count = int(batch.wanted.sum())
             progress.tokens, tokens = progress.tokens + count, tokens + count
             sums = [before + loss for before, loss in zip(sums, losses, strict=True)]
+            steps += 1
             if progress.step % 10 == 0:
                 speed = tokens / (time.monotonic() - began)
-                _log(out, progress, rate, sums[0] / 10, sums[1] / 10, speed)
-                sums, began, tokens = [0.0, 0.0], time.monotonic(), 0
+                _log(out, progress, rate, sums[0] / steps, sums[1] / steps, speed)
+                sums, steps, began, tokens = [0.0, 0.0], 0, time.monotonic(), 0
             if time.monotonic() - saved > save_every:
                 _save(trainer, progress, checkpoint)
                 saved = time.monotonic()
@@ -376,6 +385,7 @@ def _save(trainer: Trainer, progress: Progress, path: Path) -> None:
     try:
         torch.save(
             {
+                "network": trainer.config.to_dict(),
                 "exact": trainer.exact,
                 "optimizer": trainer.optimizer.state_dict(),
                 "progress": asdict(progress),
@@ -395,6 +405,9 @@ def _save(trainer: Trainer, progress: Progress, path: Path) -> None:
 def _restore(trainer: Trainer, path: Path) -> Progress:
     try:
         state = torch.load(path, map_location="cpu", weights_only=True)
+        network = state["network"] | {"separator": tuple(state["network"]["separator"])}
+        if network != trainer.config.to_dict():
+            raise ValueError(f"it holds another network: {network}")
         for own, stored in zip(trainer.exact, state["exact"], strict=True):
             own.copy_(stored)
         trainer.optimizer.load_state_dict(state["optimizer"])
@@ -430,12 +443,17 @@ def prepare_main(args: argparse.Namespace) -> int:
     config, _, words = pretrained.load(pretrained.of_recipe(recipe))
     longest = training.widths[-1] - len(config.separator) - 2
     data = finetune_data.data_recipe(recipe)
-    finetune_data.prepare(data, Path(args.data_dir), Path(args.out), words, longest)
+    if args.subwords:
+        raise ConfigError("--subwords is not for a fine-tuning recipe: its vocabulary is given")
+    exclude = [Path(name) for name in getattr(args, "exclude", None) or ()]
+    finetune_data.prepare(data, Path(args.data_dir), Path(args.out), words, longest, exclude)
     return 0
 
 
 def main(args: argparse.Namespace) -> int:
     """``gec train`` of a fine-tuning recipe."""
+    if args.dev or args.workers != 1:
+        raise ConfigError("--dev and --workers are not for a fine-tuning recipe")
     progress = train(
         Path(args.recipe),
         Path(args.data),

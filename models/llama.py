@@ -21,6 +21,7 @@ from torch import Tensor, nn
 from gec.errors import ModelError
 from gec.models.cache import Positions, SelfCache
 from gec.models.transformer import attention
+from gec.models.verifier import check_computed
 from gec.untrusted import size_of
 
 MOST_LAYERS, LARGEST_TABLE, LONGEST_SEPARATOR = 256, 1 << 22, 64
@@ -294,6 +295,7 @@ class Llama(nn.Module):
         for layer, cache in zip(cast(Iterable[Layer], self.layers), caches, strict=True):
             x = layer.block(x, cos, sin, cache, positions)
         x = self.norm(x[wanted])
+        check_computed(x)
         return self.output(x)
 
     def angles(self) -> tuple[Tensor, Tensor]:

@@ -25,6 +25,12 @@ class Memory:
     source_mask: Tensor | None
 
 
+def check_computed(hidden: Tensor) -> None:
+    """Raise ModelError where a CPU computed NaN or infinity; a GPU would have to be waited for."""
+    if hidden.is_cpu and not hidden.sum().isfinite():
+        raise ModelError("the model computes NaN: its weights are too large or broken")
+
+
 class TransformerVerifier:
     """Meets :class:`gec.decoding.model.Model` with a :class:`Transformer` in evaluation mode."""
 
@@ -65,8 +71,7 @@ class TransformerVerifier:
 
     def _logits(self, memory: Memory, block: Tensor, positions: Positions) -> Tensor:
         hidden = self.network.decode_block(block, memory.caches, positions, memory.source_mask)
-        if hidden.is_cpu and not hidden.sum().isfinite():  # elsewhere it would be waited for
-            raise ModelError("the model computes NaN: its weights are too large or broken")
+        check_computed(hidden)
         return self.network.output(hidden)
 
     def select(self, memory: Memory, rows: Sequence[int]) -> Memory:

@@ -170,6 +170,8 @@ def test_streams_are_deterministic_and_resume_at_any_batch(packed: Path, recipe:
         assert content(tail) == content(whole[number + 1 :])
 
 
+# PyTorch warns where there are fewer cores than workers
+@pytest.mark.filterwarnings("ignore:This DataLoader will create")
 def test_workers_share_the_pools(packed: Path, recipe: Recipe) -> None:
     """Two processes deliver in turn what one would, each pool once, and resume at any batch."""
 

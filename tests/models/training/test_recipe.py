@@ -8,8 +8,10 @@ from pathlib import Path
 import pytest
 
 from gec.errors import ConfigError
+from gec.models.pretrained import of_recipe
+from gec.models.training.finetune_data import data_recipe
 from gec.models.training.parallel import load_generation_recipe
-from gec.models.training.recipe import Recipe, load_recipe, parse_duration, task_of
+from gec.models.training.recipe import Recipe, load_recipe, method_of, parse_duration, task_of
 
 
 def test_a_recipe(recipe: Recipe) -> None:
@@ -27,9 +29,14 @@ def test_the_shipped_recipes() -> None:
     folder = Path(__file__).parents[3] / "models" / "recipes"
     names = set()
     for path in folder.glob("*.toml"):
+        if method_of(path) == "finetune":
+            assert data_recipe(path).part
+            assert of_recipe(path).wheel_sha256
+            names.add(path.stem)
+            continue
         load = load_recipe if task_of(path) == "gec" else load_generation_recipe
         names.add(load(path).name)
-    assert {"en", "multi30k", "en_de"} <= names
+    assert {"en", "en_large", "multi30k", "en_de"} <= names
 
 
 @pytest.mark.parametrize(

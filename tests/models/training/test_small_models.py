@@ -135,6 +135,8 @@ def corrector(folder: Path, name: str = "corrector", **config: str) -> None:
     correctors.save(made, folder / name, dtype=torch.float32)
 
 
+# which of two tiny networks is faster is chance
+@pytest.mark.filterwarnings("ignore:the drafting model takes")
 def test_a_verifier_that_begins_as_a_corrector(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

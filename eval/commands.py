@@ -103,6 +103,24 @@ def _add_json(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--json", action="store_true", help="print the result as JSON")
 
 
+def _add_resampling(parser: argparse.ArgumentParser) -> None:
+    add = parser.add_argument
+    add(
+        "--samples",
+        type=natural,
+        default=0,
+        metavar="N",
+        help="bootstrap resamples for an interval (default: 0, no interval; with --paired 1000)",
+    )
+    add(
+        "--paired",
+        metavar="OTHER",
+        help="another system's output: test the difference by paired bootstrap and "
+        "approximate randomization",
+    )
+    add("--seed", type=natural, default=0, metavar="N", help="random seed (default: 0)")
+
+
 def _add_pipeline(parser: argparse.ArgumentParser) -> None:
     add = parser.add_mutually_exclusive_group().add_argument
     add("--spacy-model", metavar="NAME", help=_PIPELINE)
@@ -161,6 +179,7 @@ def _add_m2(metrics: Commands[argparse.ArgumentParser]) -> None:
     )
     add("-v", "--verbose", action="store_true", help="print the edits of every sentence")
     add("--very_verbose", action="store_true", help="print the lattice of every sentence")
+    _add_resampling(parser)
     _add_json(parser)
 
 
@@ -175,6 +194,7 @@ def _add_score_errant(metrics: Commands[argparse.ArgumentParser]) -> None:
     add("hypothesis", metavar="HYP", help=_HYP)
     add("gold", metavar="GOLD", help="source sentences with gold edits, M2")
     _add_comparison(parser)
+    _add_resampling(parser)
     _add_pipeline(parser)
     _add_json(parser)
 
@@ -262,6 +282,7 @@ def _add_compare(tools: Commands[argparse.ArgumentParser]) -> None:
     add("-hyp", required=True, metavar="FILE", help="the system's edits, M2")
     add("-ref", required=True, metavar="FILE", help="the reference edits, M2")
     _add_comparison(parser)
+    _add_resampling(parser)
     _add_json(parser)
 
 
@@ -316,6 +337,7 @@ def _add_gleu(metrics: Commands[argparse.ArgumentParser]) -> None:
         default="python2",
         help="random numbers that choose references (default: python2, as in published results)",
     )
+    _add_resampling(parser)
     _add_json(parser)
 
 
@@ -343,13 +365,7 @@ def _add_translation(metrics: Commands[argparse.ArgumentParser]) -> None:
                 metavar="N",
                 help="2 is chrF++ (default: 0)",
             )
-        add(
-            "--samples",
-            type=natural,
-            default=0,
-            metavar="N",
-            help="bootstrap resamples for an interval (default: 0, no interval)",
-        )
+        _add_resampling(parser)
         _add_json(parser)
 
 
@@ -362,14 +378,7 @@ def _add_rouge(metrics: Commands[argparse.ArgumentParser]) -> None:
     )
     add("--no-stemmer", action="store_true", help="do not stem (default: Porter stemmer)")
     add("--separator", metavar="TEXT", help="text between a summary's sentences (for rougeLsum)")
-    add(
-        "--samples",
-        type=natural,
-        default=0,
-        metavar="N",
-        help="bootstrap resamples for an interval (default: 0, no interval)",
-    )
-    add("--seed", type=natural, default=0, metavar="N", help="random seed (default: 0)")
+    _add_resampling(parser)
     _add_json(parser)
 
 
@@ -405,6 +414,7 @@ def _add_sari(metrics: Commands[argparse.ArgumentParser]) -> None:
         help="score deletion by precision instead of F1",
     )
     add("--paper-version", action="store_true", help="average P and R before F, as in the paper")
+    _add_resampling(parser)
     _add_json(parser)
 
 

@@ -231,9 +231,7 @@ def _check(systems: Sequence[Statistics], samples: int) -> None:
         raise ConfigError(f"samples must be at least 1, not {samples}")
     for other in systems[1:]:
         if len(other.rows) != len(first.rows):
-            raise ConfigError(
-                f"cannot compare {len(first.rows)} sentences with {len(other.rows)}"
-            )
+            raise ConfigError(f"cannot compare {len(first.rows)} sentences with {len(other.rows)}")
         if (other.names, other.rows.shape) != (first.names, first.rows.shape):
             raise ConfigError("cannot compare scores of different metrics")
 
@@ -241,9 +239,7 @@ def _check(systems: Sequence[Statistics], samples: int) -> None:
 def _intervals(statistics: Statistics, drawn: Numbers, level: float) -> dict[str, Interval]:
     return {
         name: _interval(float(value), column, level)
-        for name, value, column in zip(
-            statistics.names, statistics.printed, drawn.T, strict=True
-        )
+        for name, value, column in zip(statistics.names, statistics.printed, drawn.T, strict=True)
     }
 
 

@@ -94,6 +94,7 @@ def add_report(commands: Commands[argparse.ArgumentParser]) -> None:
     )
     add("--seed", type=natural, default=0, metavar="N", help="random seed (default: 0)")
     add("--beta", type=not_negative, default=0.5, metavar="B", help="beta of F (default: 0.5)")
+    add("--allow-empty", action="store_true", help="take an empty line for a deleted sentence")
     add(
         "--examples",
         type=positive,
@@ -157,6 +158,7 @@ def add_leaderboard(commands: Commands[argparse.ArgumentParser]) -> None:
         help="level of significance after Holm's adjustment (default: 0.05)",
     )
     add("--beta", type=not_negative, default=0.5, metavar="B", help="beta of F (default: 0.5)")
+    add("--allow-empty", action="store_true", help="take an empty line for a deleted sentence")
     _add_pipeline(parser)
 
 

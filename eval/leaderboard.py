@@ -439,7 +439,10 @@ def read_test_set(args: argparse.Namespace) -> TestSet:
     sources = [block.sentence for block in blocks]
     references = [read_lines(name) for name in args.references]
     check_parallel([(args.gold, sources), *zip(args.references, references, strict=True)])
-    outputs = [[line.text for line in read_system(name, sources).lines] for name in args.hypotheses]
+    outputs = [
+        [line.text for line in read_system(name, sources, allow_empty=args.allow_empty).lines]
+        for name in args.hypotheses
+    ]
     return TestSet(
         gold=gold,
         blocks=blocks,

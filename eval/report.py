@@ -101,10 +101,16 @@ class Result:
     curve: tuple[Point, ...]
 
 
-def read_system(path: str, sources: Sequence[str], name: str | None = None) -> System:
+def read_system(
+    path: str, sources: Sequence[str], name: str | None = None, *, allow_empty: bool = False
+) -> System:
     """Read a system's output: tokenized lines, or the JSON Lines of ``gec correct``.
 
     In JSON Lines there is an object for every line that is not blank.
+
+    Args:
+        name: what to call the system; None takes the file's name.
+        allow_empty: take a line without words for a sentence that was deleted.
 
     Raises:
         InputError: not as many lines as sources, a line without words, or text that is not
@@ -115,7 +121,7 @@ def read_system(path: str, sources: Sequence[str], name: str | None = None) -> S
     rows = read_lines(path)
     if not rows or not rows[0].startswith('{"'):
         check_parallel({"the gold file": sources, path: rows})
-        check_fits(path, sources, rows)
+        check_fits(path, sources, rows, allow_empty=allow_empty)
         return System(label, tuple(Line(row) for row in rows), detailed=False)
     found: dict[int, Line] = {}
     for number, row in enumerate(rows, 1):
@@ -133,11 +139,13 @@ def read_system(path: str, sources: Sequence[str], name: str | None = None) -> S
         if source.strip() and place not in found:
             raise DataError(f"{path} has no object for sentence {place + 1}: {source[:60]!r}")
     lines = tuple(found.get(place, Line(source)) for place, source in enumerate(sources))
-    check_fits(path, sources, [line.text for line in lines])
+    check_fits(path, sources, [line.text for line in lines], allow_empty=allow_empty)
     return System(label, lines, detailed=True)
 
 
-def check_fits(name: str, sources: Sequence[str], lines: Sequence[str]) -> None:
+def check_fits(
+    name: str, sources: Sequence[str], lines: Sequence[str], *, allow_empty: bool = False
+) -> None:
     """Refuse output that no scorer can say anything sensible about.
 
     Output is taken for text that is not tokenized if in half of the sentences whose last token is a
@@ -152,7 +160,12 @@ def check_fits(name: str, sources: Sequence[str], lines: Sequence[str]) -> None:
     for number, (source, line) in enumerate(zip(sources, lines, strict=True), 1):
         before, after = source.split(), line.split()
         if before and not after:
-            raise InputError(f"{name}, line {number}: empty, but the sentence is {source[:60]!r}")
+            if allow_empty:
+                continue
+            raise InputError(
+                f"{name}, line {number}: empty, but the sentence is {source[:60]!r}; "
+                "--allow-empty takes it for deleted"
+            )
         if before and before[-1] in (".", "!", "?"):
             ended += 1
             if _GLUED.search(after[-1]) and after[-1] not in before:
@@ -534,7 +547,10 @@ def main(args: argparse.Namespace) -> int:
     if not any(block.sentence.strip() for block in gold):
         raise InputError(f"{args.gold} holds no sentence")
     sources = [block.sentence for block in gold]
-    systems = [read_system(p, sources, n) for p, n in zip(args.hypotheses, names, strict=True)]
+    systems = [
+        read_system(path, sources, name, allow_empty=args.allow_empty)
+        for path, name in zip(args.hypotheses, names, strict=True)
+    ]
     annotator = Annotator(chosen_pipeline(args, types=True))
     options = {"beta": args.beta, "samples": args.samples, "seed": args.seed}
     m2_gold = read_gold(args.gold)

@@ -25,6 +25,7 @@ from gec.arguments import (
 from gec.eval.score import ReferenceExit
 
 _HYP = "the system's output, one tokenized sentence a line"
+_SYSTEM = "a system's output: tokenized lines, or gec correct --tokenized --format jsonl"
 _PIPELINE = (
     "spaCy pipeline (default: en_core_web_sm if it is installed, else the one in this package)"
 )
@@ -66,7 +67,7 @@ def add_errant(commands: Commands[argparse.ArgumentParser]) -> None:
 
 def add_report(commands: Commands[argparse.ArgumentParser]) -> None:
     parser = command(
-        commands, "report", _run("report"), "Write one HTML page about a system on a test set."
+        commands, "report", _run("report"), "Write one page about systems on a test set."
     )
     add = parser.add_argument
     add("gold", metavar="GOLD", help="the reference edits, an M2 file")
@@ -74,10 +75,14 @@ def add_report(commands: Commands[argparse.ArgumentParser]) -> None:
         "hypotheses",
         nargs="+",
         metavar="HYP",
-        help="a system's output: tokenized lines, or gec correct --tokenized --format jsonl; "
-        "a second one is compared with the first",
+        help=_SYSTEM + "; several are compared",
     )
     add("--output", "-o", required=True, metavar="FILE", help="the page to write")
+    add(
+        "--format",
+        choices=("html", "json"),
+        help="what to write (default: what the file's ending says, else html)",
+    )
     add("--names", metavar="NAMES", help="the systems' names, separated by commas")
     add("--title", metavar="TEXT", help="the page's title (default: the gold file's name)")
     add(
@@ -89,6 +94,7 @@ def add_report(commands: Commands[argparse.ArgumentParser]) -> None:
     )
     add("--seed", type=natural, default=0, metavar="N", help="random seed (default: 0)")
     add("--beta", type=not_negative, default=0.5, metavar="B", help="beta of F (default: 0.5)")
+    add("--allow-empty", action="store_true", help="take an empty line for a deleted sentence")
     add(
         "--examples",
         type=positive,
@@ -99,8 +105,83 @@ def add_report(commands: Commands[argparse.ArgumentParser]) -> None:
     _add_pipeline(parser)
 
 
+def add_leaderboard(commands: Commands[argparse.ArgumentParser]) -> None:
+    parser = command(
+        commands,
+        "leaderboard",
+        _run("leaderboard"),
+        "Rank systems by several metrics, in clusters that differ significantly.",
+    )
+    parser.usage = "%(prog)s GOLD HYP HYP [HYP ...] [OPTION ...] [-r FILE [FILE ...]]"
+    add = parser.add_argument
+    add("gold", metavar="GOLD", help="the reference edits, an M2 file")
+    add("hypotheses", nargs="+", metavar="HYP", help=_SYSTEM)
+    add(
+        "-r",
+        "--references",
+        nargs="+",
+        default=[],
+        metavar="FILE",
+        help="corrected sentences, one file per set, for gleu and sari",
+    )
+    add(
+        "--metrics",
+        metavar="NAMES",
+        help="metrics, separated by commas (default: m2,errant, with references also gleu,sari)",
+    )
+    add("--names", metavar="NAMES", help="the systems' names, separated by commas")
+    add("--title", metavar="TEXT", help="the title (default: the gold file's name)")
+    add("--output", "-o", default="-", metavar="FILE", help="file to write (default: -)")
+    add(
+        "--format",
+        choices=("text", "json", "html"),
+        help="what to write (default: what the file's ending says, else text)",
+    )
+    add(
+        "--samples",
+        type=natural,
+        metavar="N",
+        help="resamples (default: 1000, or more if the number of pairs needs more)",
+    )
+    add("--seed", type=natural, default=0, metavar="N", help="random seed (default: 0)")
+    add(
+        "--test",
+        choices=("randomization", "bootstrap"),
+        default="randomization",
+        help="approximate randomization or paired bootstrap (default: randomization)",
+    )
+    add(
+        "--alpha",
+        type=number,
+        default=0.05,
+        metavar="P",
+        help="level of significance after Holm's adjustment (default: 0.05)",
+    )
+    add("--beta", type=not_negative, default=0.5, metavar="B", help="beta of F (default: 0.5)")
+    add("--allow-empty", action="store_true", help="take an empty line for a deleted sentence")
+    _add_pipeline(parser)
+
+
 def _add_json(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--json", action="store_true", help="print the result as JSON")
+
+
+def _add_resampling(parser: argparse.ArgumentParser) -> None:
+    add = parser.add_argument
+    add(
+        "--samples",
+        type=natural,
+        default=0,
+        metavar="N",
+        help="bootstrap resamples for an interval (default: 0, no interval; with --paired 1000)",
+    )
+    add(
+        "--paired",
+        metavar="OTHER",
+        help="another system's output: test the difference by paired bootstrap and "
+        "approximate randomization",
+    )
+    add("--seed", type=natural, default=0, metavar="N", help="random seed (default: 0)")
 
 
 def _add_pipeline(parser: argparse.ArgumentParser) -> None:
@@ -161,6 +242,7 @@ def _add_m2(metrics: Commands[argparse.ArgumentParser]) -> None:
     )
     add("-v", "--verbose", action="store_true", help="print the edits of every sentence")
     add("--very_verbose", action="store_true", help="print the lattice of every sentence")
+    _add_resampling(parser)
     _add_json(parser)
 
 
@@ -175,6 +257,7 @@ def _add_score_errant(metrics: Commands[argparse.ArgumentParser]) -> None:
     add("hypothesis", metavar="HYP", help=_HYP)
     add("gold", metavar="GOLD", help="source sentences with gold edits, M2")
     _add_comparison(parser)
+    _add_resampling(parser)
     _add_pipeline(parser)
     _add_json(parser)
 
@@ -262,6 +345,7 @@ def _add_compare(tools: Commands[argparse.ArgumentParser]) -> None:
     add("-hyp", required=True, metavar="FILE", help="the system's edits, M2")
     add("-ref", required=True, metavar="FILE", help="the reference edits, M2")
     _add_comparison(parser)
+    _add_resampling(parser)
     _add_json(parser)
 
 
@@ -316,6 +400,7 @@ def _add_gleu(metrics: Commands[argparse.ArgumentParser]) -> None:
         default="python2",
         help="random numbers that choose references (default: python2, as in published results)",
     )
+    _add_resampling(parser)
     _add_json(parser)
 
 
@@ -343,13 +428,7 @@ def _add_translation(metrics: Commands[argparse.ArgumentParser]) -> None:
                 metavar="N",
                 help="2 is chrF++ (default: 0)",
             )
-        add(
-            "--samples",
-            type=natural,
-            default=0,
-            metavar="N",
-            help="bootstrap resamples for an interval (default: 0, no interval)",
-        )
+        _add_resampling(parser)
         _add_json(parser)
 
 
@@ -362,14 +441,7 @@ def _add_rouge(metrics: Commands[argparse.ArgumentParser]) -> None:
     )
     add("--no-stemmer", action="store_true", help="do not stem (default: Porter stemmer)")
     add("--separator", metavar="TEXT", help="text between a summary's sentences (for rougeLsum)")
-    add(
-        "--samples",
-        type=natural,
-        default=0,
-        metavar="N",
-        help="bootstrap resamples for an interval (default: 0, no interval)",
-    )
-    add("--seed", type=natural, default=0, metavar="N", help="random seed (default: 0)")
+    _add_resampling(parser)
     _add_json(parser)
 
 
@@ -405,6 +477,7 @@ def _add_sari(metrics: Commands[argparse.ArgumentParser]) -> None:
         help="score deletion by precision instead of F1",
     )
     add("--paper-version", action="store_true", help="average P and R before F, as in the paper")
+    _add_resampling(parser)
     _add_json(parser)
 
 

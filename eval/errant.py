@@ -355,14 +355,21 @@ def m2_main(args: argparse.Namespace) -> int:
 
 def score_main(args: argparse.Namespace) -> int:
     """``gec score errant HYP GOLD.m2``: annotate the output, then compare the edits."""
-    once([args.gold, args.hypothesis])
+    once([args.gold, args.hypothesis, args.paired])
     gold = read_blocks(args.gold)
     hypotheses = read_lines(args.hypothesis)
     sources = [block.sentence for block in gold]
     check_parallel([(args.gold, sources), (args.hypothesis, hypotheses)])
     warn_of_outside(args.gold, outside(gold))
     annotator = Annotator(chosen_pipeline(args, types=bool(args.cse or args.cat or args.filt)))
-    compare_files(args, annotator.blocks(sources, hypotheses), gold, annotator.settings)
+
+    def other() -> list[Block]:
+        lines = read_lines(args.paired)
+        check_parallel([(args.gold, sources), (args.paired, lines)])
+        return annotator.blocks(sources, lines)
+
+    ours = annotator.blocks(sources, hypotheses)
+    compare_files(args, ours, gold, annotator.settings, other=other)
     return 0
 
 

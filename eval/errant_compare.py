@@ -14,12 +14,14 @@ from __future__ import annotations
 import argparse
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Literal, NamedTuple
 
 from gec.errors import ConfigError, DataError, InputError
 from gec.eval.score import (
     NOT_M2,
     as_reference,
+    assessed,
     first_shifted,
     once,
     show,
@@ -29,6 +31,7 @@ from gec.eval.score import (
     warn_of_bom,
     warn_of_outside,
 )
+from gec.eval.significance import Statistics, edit_statistics
 from gec.files import read_document
 
 Mode = Literal["dt", "ds", "cs", "cse"]
@@ -358,6 +361,11 @@ def compare(
     )
 
 
+def statistics(score: ErrantScore) -> Statistics:
+    """Return the counts of every sentence, of the pair of coders chosen."""
+    return edit_statistics(score.sentences, score.beta, score.signature)
+
+
 def _unequal(hypothesis: Sequence[Block], reference: Sequence[Block]) -> str:
     message = f"the hypothesis has {len(hypothesis)} sentences, the reference {len(reference)}"
     sentences = ([block.sentence for block in blocks] for blocks in (reference, hypothesis))
@@ -453,13 +461,19 @@ def main(args: argparse.Namespace) -> int:
         ReferenceExit: on what errant_compare ends with status 1.
     """
     _check_options(args)
-    once([args.hyp, args.ref])
+    once([args.hyp, args.ref, args.paired])
     with as_reference(DataError):  # a file that cannot be read stays an InputError
         hypothesis, reference = (read_blocks(name, strict=False) for name in (args.hyp, args.ref))
     warn_of_outside(args.hyp, outside(hypothesis))
     warn_of_outside(args.ref, outside(reference))
     with as_reference(InputError, ConfigError):
-        compare_files(args, hypothesis, reference, {"version": VERSION})
+        compare_files(
+            args,
+            hypothesis,
+            reference,
+            {"version": VERSION},
+            other=lambda: read_blocks(args.paired, strict=False),
+        )
     return 0
 
 
@@ -468,8 +482,13 @@ def compare_files(
     hypothesis: Sequence[Block],
     reference: Sequence[Block],
     how: Mapping[str, object] | None = None,
+    *,
+    other: Callable[[], Sequence[Block]],
 ) -> None:
     """Compare with the options of a command line and print: the end of every command that does.
+
+    Args:
+        other: reads the edits of the system that ``--paired`` names.
 
     Raises:
         ConfigError: --json together with -v or -cat.
@@ -477,21 +496,22 @@ def compare_files(
     """
     _check_options(args)
     use_utf8()
-    score = compare(
-        hypothesis,
-        reference,
+    counted = partial(
+        compare,
+        reference=reference,
         mode=next((mode for mode in TITLES if getattr(args, mode)), "cs"),
         beta=args.beta,
         single=args.single,
         multi=args.multi,
         filt=args.filt,
-        verbose=print if args.verbose else None,
         how=how,
     )
+    score = counted(hypothesis, verbose=print if args.verbose else None)
     _warn_of_other_sentences(hypothesis, reference)
     if args.cat:
         print(score.table(args.cat))
-    show(score, as_json=args.json)
+    significance = assessed(args, lambda: statistics(score), lambda: statistics(counted(other())))
+    show(score, as_json=args.json, significance=significance)
 
 
 def _check_options(args: argparse.Namespace) -> None:

@@ -13,13 +13,13 @@ say which by their year; ``sampling`` chooses.
 from __future__ import annotations
 
 import argparse
-import dataclasses
 import math
 import random
 import sys
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import lru_cache, partial
 from statistics import NormalDist
 
 import numpy as np
@@ -28,6 +28,8 @@ from numpy.typing import NDArray
 from gec.errors import ConfigError, InputError
 from gec.eval.score import (
     ReferenceExit,
+    as_fields,
+    assessed,
     check_parallel,
     once,
     print_json,
@@ -38,6 +40,7 @@ from gec.eval.score import (
     use_utf8,
     warn,
 )
+from gec.eval.significance import Numbers, Statistics
 
 Counts = NDArray[np.int64]  # [..., 2 + 2 * order]: words out, words in the reference, then for each
 # order the n-grams that count (those for less those against, at least 0) and the n-grams there are
@@ -113,17 +116,50 @@ def gleu(
     if sampling not in _DRAW:
         raise ConfigError(f"sampling must be one of {', '.join(_DRAW)}, not {sampling!r}")
     counts = count(sources, hypotheses, references, order, allow_fewer=allow_fewer)
-    settings: dict[str, object] = {"references": len(references), "n": order}
-    if len(references) == 1:
+    return _score_corpus(counts, order, iterations, sampling)
+
+
+def statistics(
+    sources: Sequence[str],
+    hypotheses: Sequence[str],
+    references: Sequence[Sequence[str]],
+    *,
+    order: int = 4,
+    iterations: int = 500,
+    sampling: str = "python2",
+    allow_fewer: bool = False,
+) -> Statistics:
+    """Return every sentence's counts, averaged over the references, for intervals and tests.
+
+    The average is what a draw of references gives in the mean, so no draw is repeated for every
+    resample; the printed score remains that of the draws. Arguments and errors as for :func:`gleu`.
+    """
+    counts = count(sources, hypotheses, references, order, allow_fewer=allow_fewer)
+    score = _score_corpus(counts, order, iterations, sampling)
+    values = (score.estimates[0].mean,)
+    return Statistics(counts.mean(axis=1), _scores, ("gleu",), "gleu", score.signature, values)
+
+
+def _scores(sums: Numbers) -> Numbers:
+    """Return GLEU of counts [..., 2 + 2 * order] as [..., 1]; 0 where any of them is."""
+    whole = (sums > 0).all(axis=-1, keepdims=True)
+    safe = np.where(whole, sums, 1.0)
+    logs = np.log(safe[..., 2::2] / safe[..., 3::2]).sum(axis=-1, keepdims=True)
+    brevity = np.minimum(0.0, 1 - safe[..., 1:2] / safe[..., :1])
+    return np.where(whole, np.exp(brevity + logs / _MEAN_OVER), 0.0)
+
+
+def _score_corpus(counts: Counts, order: int, iterations: int, sampling: str) -> GleuScore:
+    sentences, references = counts.shape[:2]
+    settings: dict[str, object] = {"references": references, "n": order}
+    if references == 1:
         scores = [_score(counts[:, 0].sum(axis=0))]
     else:
         settings |= {"iterations": iterations, "sampling": sampling}
-        sentences = np.arange(len(counts))
-        scores = [
-            _score(counts[sentences, chosen].sum(axis=0))
-            for chosen in draws(len(references), len(counts), iterations, sampling)
-        ]
-    return GleuScore((_estimate(scores),), len(references), signature("gleu", **settings))
+        every = np.arange(sentences)
+        chosen = _all_draws(references, sentences, iterations, sampling)
+        scores = [_score(counts[every, row].sum(axis=0)) for row in chosen]
+    return GleuScore((_estimate(scores),), references, signature("gleu", **settings))
 
 
 def sentence_gleu(
@@ -234,6 +270,14 @@ def draws(references: int, sentences: int, iterations: int, sampling: str) -> It
         yield [draw(rng, references) for _ in range(sentences)]
 
 
+@lru_cache(maxsize=1)
+def _all_draws(
+    references: int, sentences: int, iterations: int, sampling: str
+) -> NDArray[np.uint16]:
+    """Return :func:`draws` as [iterations, sentences]: the same for every system."""
+    return np.array(list(draws(references, sentences, iterations, sampling)), dtype=np.uint16)
+
+
 def _draw_python2(rng: random.Random, n: int) -> int:
     """The top 53 of 64 random bits, scaled."""
     return int(rng.random() * n)
@@ -258,11 +302,22 @@ def main(args: argparse.Namespace) -> int:
     names = [*args.hypotheses, *args.hyp]
     if not names:
         raise ConfigError("no hypothesis: name one before -r, or after --hyp")
-    once([args.source, *args.references, *names])
+    if args.sent and (args.samples or args.paired):
+        raise ConfigError("--samples and --paired are about the whole corpus; leave out --sent")
+    once([args.source, *args.references, *names, args.paired])
     use_utf8()
     sources = read_lines(args.source)
     references = [read_lines(name) for name in args.references]
     check_parallel([(args.source, sources), *zip(args.references, references, strict=True)])
+    measured = partial(
+        statistics,
+        sources,
+        references=references,
+        order=args.n,
+        iterations=args.iter,
+        sampling=args.sampling,
+        allow_fewer=True,
+    )
     scores = []
     for name in names:
         hypotheses = read_lines(name)
@@ -273,9 +328,14 @@ def main(args: argparse.Namespace) -> int:
                 f"first {len(hypotheses)} sentences are scored{shift(sources, hypotheses)}"
             )
         score = _score_file(args, sources, hypotheses, references)
+        significance = assessed(
+            args,
+            partial(measured, hypotheses=hypotheses),
+            lambda: measured(hypotheses=read_lines(args.paired)),
+        )
         if not args.json:
-            show(score)
-        scores.append(dataclasses.asdict(score))
+            show(score, significance=significance)
+        scores.append(as_fields(score, significance))
     if args.json:
         print_json(scores[0] if len(scores) == 1 else scores)
     return 0

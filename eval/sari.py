@@ -19,7 +19,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gec.errors import ConfigError, InputError
-from gec.eval.score import check_parallel, once, read_lines, show, signature
+from gec.eval.score import assessed, check_parallel, once, read_lines, show, signature
+from gec.eval.significance import Numbers, Statistics
 from gec.extras import missing
 
 Counts = NDArray[np.int64]  # [3, 4, 3]: add, keep, delete; order; right, done, wanted
@@ -76,6 +77,31 @@ def sari(
         InputError: no sentence, or lists of different lengths.
         ConfigError: no such tokenizer, its package is missing, or a string where a list should be.
     """
+    found = statistics(
+        sources,
+        hypotheses,
+        references,
+        tokenizer=tokenizer,
+        lowercase=lowercase,
+        legacy=legacy,
+        f1_for_deletion=f1_for_deletion,
+        paper_version=paper_version,
+    )
+    return _of(found)
+
+
+def statistics(
+    sources: Sequence[str],
+    hypotheses: Sequence[str],
+    references: Sequence[Sequence[str]],
+    *,
+    tokenizer: str = "13a",
+    lowercase: bool = True,
+    legacy: bool = False,
+    f1_for_deletion: bool = True,
+    paper_version: bool = False,
+) -> Statistics:
+    """Return every sentence's counts; arguments and errors as for :func:`sari`."""
     _check(sources, hypotheses, references)
     lowercase = lowercase and not legacy
     tokenize = _tokenizer(tokenizer)
@@ -83,18 +109,15 @@ def sari(
     def words(text: str, tokenize: Tokenizer = tokenize) -> Words:
         return tokenize(text.lower() if lowercase else text).split()
 
-    counts = np.zeros((3, _ORDERS, 3), dtype=np.int64)
+    rows = []
     for source, hypothesis, *targets in zip(sources, hypotheses, *references, strict=True):
         before = words(source, str if legacy else tokenize)
-        counts += _count_sentence(before, words(hypothesis), [words(text) for text in targets])
-    precision = _ratio(counts[..., 0], counts[..., 1])
-    recall = _ratio(counts[..., 0], counts[..., 2])
-    if paper_version:
-        precision, recall = (rates.mean(axis=1, keepdims=True) for rates in (precision, recall))
-    scores = _f1(precision, recall)
-    if not f1_for_deletion:
-        scores[_DELETE] = precision[_DELETE]
-    add, keep, delete = (100 * scores.mean(axis=1)).tolist()
+        rows.append(_count_sentence(before, words(hypothesis), [words(text) for text in targets]))
+
+    def scores(sums: Numbers) -> Numbers:
+        shape = (*sums.shape[:-1], 3, _ORDERS, 3)
+        return _scores(sums.reshape(shape), f1_for_deletion, paper_version)
+
     made = signature(
         "sari",
         references=len(references),
@@ -104,7 +127,27 @@ def sari(
         f1_for_deletion=f1_for_deletion,
         paper_version=paper_version,
     )
-    return SariScore((add + keep + delete) / 3, add, keep, delete, made)
+    names = ("sari", "add", "keep", "delete")
+    return Statistics(np.array(rows).reshape(len(rows), -1), scores, names, "sari", made)
+
+
+def _of(statistics: Statistics) -> SariScore:
+    value, add, keep, delete = statistics.summed.tolist()
+    return SariScore(value, add, keep, delete, statistics.signature)
+
+
+def _scores(counts: Numbers, f1_for_deletion: bool, paper_version: bool) -> Numbers:
+    """Return SARI and the scores of its operations, [..., 4], of counts [..., 3, 4, 3]."""
+    precision = _ratio(counts[..., 0], counts[..., 1])
+    recall = _ratio(counts[..., 0], counts[..., 2])
+    if paper_version:
+        precision, recall = (rates.mean(axis=-1, keepdims=True) for rates in (precision, recall))
+    rates = _f1(precision, recall)
+    if not f1_for_deletion:
+        rates[..., _DELETE, :] = precision[..., _DELETE, :]
+    parts = 100 * rates.mean(axis=-1)
+    add, keep, delete = (parts[..., i] for i in (_ADD, _KEEP, _DELETE))
+    return np.stack([(add + keep + delete) / 3, add, keep, delete], axis=-1)
 
 
 def _check(
@@ -169,7 +212,7 @@ def _ngrams(words: Words, n: int) -> Counter[tuple[str, ...]]:
     return Counter(zip(*(words[i:] for i in range(n)), strict=False))
 
 
-def _ratio(part: Counts, whole: Counts) -> Rates:
+def _ratio(part: Rates, whole: Rates) -> Rates:
     """Divide; 0 if there is nothing to divide by."""
     return np.where(whole > 0, part / np.maximum(whole, 1), 0.0)
 
@@ -181,20 +224,27 @@ def _f1(precision: Rates, recall: Rates) -> Rates:
 
 def main(args: argparse.Namespace) -> int:
     """``gec score sari``"""
-    once([args.source, args.hypothesis, *args.references])
+    once([args.source, args.hypothesis, *args.references, args.paired])
     sources, hypotheses = read_lines(args.source), read_lines(args.hypothesis)
     references = [read_lines(name) for name in args.references]
     sets = zip(args.references, references, strict=True)
     check_parallel([(args.source, sources), (args.hypothesis, hypotheses), *sets])
-    score = sari(
+    measured = partial(
+        statistics,
         sources,
-        hypotheses,
-        references,
+        references=references,
         tokenizer=args.tokenizer,
         lowercase=not args.no_lowercase,
         legacy=args.legacy,
         f1_for_deletion=not args.precision_for_deletion,
         paper_version=args.paper_version,
     )
-    show(score, as_json=args.json)
+    found = measured(hypotheses=hypotheses)
+
+    def other() -> Statistics:
+        lines = read_lines(args.paired)
+        check_parallel([(args.source, sources), (args.paired, lines)])
+        return measured(hypotheses=lines)
+
+    show(_of(found), as_json=args.json, significance=assessed(args, lambda: found, other))
     return 0

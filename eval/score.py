@@ -5,18 +5,22 @@ A scorer is a function that takes lists and returns a frozen dataclass meeting :
 
 from __future__ import annotations
 
+import argparse
 import dataclasses
 import json
 import sys
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from difflib import SequenceMatcher
 from pathlib import Path
-from typing import Any, ClassVar, Protocol
+from typing import TYPE_CHECKING, Any, ClassVar, Protocol
 
 from gec import __version__
 from gec.errors import ConfigError, GecError, InputError
 from gec.files import Document, read_document
+
+if TYPE_CHECKING:
+    from gec.eval.significance import Significance, Statistics
 
 NOT_M2 = "is this an M2 file? (HYP and GOLD swapped?)"
 
@@ -67,18 +71,85 @@ def _plain(value: object) -> str:
     return repr(value).removesuffix(".0") if isinstance(value, float) else str(value)
 
 
-def show(score: Score, *, as_json: bool = False) -> None:
+def extended(made: str, settings: Mapping[str, object]) -> str:
+    """Return a signature with more settings, before the version of this package.
+
+    >>> extended("gleu|n:4|gec:0.1.0", {"samples": 1000, "seed": 0})
+    'gleu|n:4|samples:1000|seed:0|gec:0.1.0'
+    """
+    front, bar, version = made.rpartition("|gec:")
+    more = "".join(f"|{name}:{_plain(value)}" for name, value in settings.items())
+    return f"{front}{more}{bar}{version}"
+
+
+def show(score: Score, *, as_json: bool = False, significance: Significance | None = None) -> None:
     """Print a score on standard output; its signature goes to standard error, or into the JSON.
+
+    Args:
+        significance: intervals and tests, printed below the score or put into the JSON.
 
     Raises:
         ConfigError: as JSON, and a number is infinite or none at all.
     """
+    made = score.signature
+    if significance:
+        made = extended(made, significance.settings)
     if as_json:
-        print_json(dataclasses.asdict(score))
-    else:
-        use_utf8()
-        print(score)
-        print(score.signature, file=sys.stderr)
+        print_json(as_fields(score, significance))
+        return
+    use_utf8()
+    print(score)
+    if significance:
+        print(significance)
+    print(made, file=sys.stderr)
+
+
+def as_fields(score: Score, significance: Significance | None = None) -> dict[str, Any]:
+    """Return a score as JSON shows it."""
+    fields = dataclasses.asdict(score)
+    if significance:
+        fields["signature"] = extended(score.signature, significance.settings)
+        fields["significance"] = dataclasses.asdict(significance)
+    return fields
+
+
+def check_samples(samples: int) -> None:
+    """Refuse a number of resamples that makes no interval.
+
+    Raises:
+        ConfigError: negative or 1.
+    """
+    if samples < 0 or samples == 1:
+        raise ConfigError(f"--samples must be 0 or at least 2, not {samples}")
+
+
+def assessed(
+    args: argparse.Namespace,
+    statistics: Callable[[], Statistics],
+    other: Callable[[], Statistics],
+) -> Significance | None:
+    """Return what ``--samples`` and ``--paired`` ask for; None if neither was given.
+
+    Args:
+        statistics: makes those of the system that is scored.
+        other: makes those of the system that ``--paired`` names.
+
+    Raises:
+        ConfigError: a single resample, or another number of sentences.
+    """
+    check_samples(args.samples)
+    if not (args.samples or args.paired):
+        return None
+    from gec.eval.significance import SAMPLES, assess
+
+    name = Path(args.paired).name if args.paired else ""
+    return assess(
+        statistics(),
+        other() if args.paired else None,
+        name=name,
+        samples=args.samples or SAMPLES,
+        seed=args.seed,
+    )
 
 
 def print_json(value: object) -> None:
@@ -115,7 +186,7 @@ def warn_of_outside(name: str, lines: Sequence[int]) -> None:
         warn(f"{name}: edits outside their sentence: {len(lines)}, the first in line {lines[0]}")
 
 
-def once(names: Sequence[str]) -> None:
+def once(names: Sequence[str | None]) -> None:
     """Refuse standard input if it is named twice.
 
     Raises:

@@ -10,14 +10,16 @@ from __future__ import annotations
 import argparse
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 from importlib.metadata import version
 
 import numpy as np
 from numpy.typing import NDArray
 
 from gec.errors import ConfigError
-from gec.eval.score import show, signature
-from gec.eval.translation import check_references, check_samples, read_references
+from gec.eval.score import assessed, check_samples, show, signature
+from gec.eval.significance import Numbers, Statistics, bootstrap
+from gec.eval.translation import check_references, read_other, read_references
 
 TYPES = ("rouge1", "rouge2", "rougeL", "rougeLsum")
 _MEASURES = {"R": "recall", "P": "precision", "F": "fmeasure"}
@@ -75,25 +77,52 @@ def rouge(
     """
     check_references(hypotheses, references)
     check_samples(samples)
+    found = statistics(hypotheses, references, stemmer=stemmer, separator=separator)
+    values = dict(zip(_NAMES, found.summed.tolist(), strict=True))
+    if not samples:
+        return RougeScore(values, {}, found.signature)
+    intervals = bootstrap(found, samples=samples, seed=seed)
+    return RougeScore(
+        values,
+        {name: (interval.low, interval.high) for name, interval in intervals.items()},
+        _signature(references, stemmer, separator, samples=samples, seed=seed),
+    )
+
+
+def statistics(
+    hypotheses: Sequence[str],
+    references: Sequence[Sequence[str]],
+    *,
+    stemmer: bool = True,
+    separator: str | None = None,
+) -> Statistics:
+    """Return every summary's scores and a 1; arguments and errors as for :func:`rouge`."""
+    check_references(hypotheses, references)
     if separator == "":
         raise ConfigError("the separator of sentences must not be empty")
     rows = _score_each(hypotheses, references, stemmer, separator)
-    settings: dict[str, object] = {
-        "references": len(references),
-        "tokenizer": "default",
-        "stemmer": "porter" if stemmer else "none",
-        "separator": "newline" if separator is None else repr(separator),
-    }
-    intervals = {}
-    if samples:
-        settings |= {"samples": samples, "seed": seed}
-        low, high = _bootstrap(rows, samples, seed)
-        intervals = dict(zip(_NAMES, zip(low.tolist(), high.tolist(), strict=True), strict=True))
-    return RougeScore(
-        values=dict(zip(_NAMES, rows.mean(axis=0).tolist(), strict=True)),
-        intervals=intervals,
-        signature=signature("rouge", **settings, rouge_score=version("rouge-score")),
+    made = _signature(references, stemmer, separator)
+    counted = np.hstack([rows, np.ones((len(rows), 1))])
+    return Statistics(counted, _means, _NAMES, "rougeL-F", made)
+
+
+def _signature(
+    references: Sequence[Sequence[str]], stemmer: bool, separator: str | None, **settings: object
+) -> str:
+    return signature(
+        "rouge",
+        references=len(references),
+        tokenizer="default",
+        stemmer="porter" if stemmer else "none",
+        separator="newline" if separator is None else repr(separator),
+        **settings,
+        rouge_score=version("rouge-score"),
     )
+
+
+def _means(sums: Numbers) -> Numbers:
+    means: Numbers = sums[..., :-1] / sums[..., -1:]
+    return means
 
 
 def _score_each(
@@ -118,27 +147,29 @@ def _break(text: str, separator: str | None) -> str:
     return text if separator is None else text.replace(separator, "\n")
 
 
-def _bootstrap(
-    rows: NDArray[np.float64], samples: int, seed: int
-) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Return the 2.5 % and 97.5 % quantiles of the resampled means, each [types * measures]."""
-    rng = np.random.default_rng(seed)
-    size = len(rows)
-    means = [rows[rng.integers(size, size=size)].mean(axis=0) for _ in range(samples)]
-    low, high = np.quantile(means, [0.025, 0.975], axis=0)
-    return low, high
-
-
 def main(args: argparse.Namespace) -> int:
     """``gec score rouge``"""
-    hypotheses, references = read_references(args.hypothesis, args.references)
+    hypotheses, references = read_references(args.hypothesis, args.references, args.paired)
+    measured = partial(
+        statistics,
+        references=references,
+        stemmer=not args.no_stemmer,
+        separator=args.separator,
+    )
     score = rouge(
         hypotheses,
         references,
         stemmer=not args.no_stemmer,
         separator=args.separator,
-        samples=args.samples,
+        samples=0 if args.paired else args.samples,  # else the table has the intervals
         seed=args.seed,
     )
-    show(score, as_json=args.json)
+    significance = None
+    if args.paired:
+        significance = assessed(
+            args,
+            lambda: measured(hypotheses),
+            lambda: measured(read_other(args.paired, hypotheses)),
+        )
+    show(score, as_json=args.json, significance=significance)
     return 0

@@ -7,12 +7,24 @@ F-score for automatic MT evaluation". Input is detokenized text: sacrebleu token
 from __future__ import annotations
 
 import argparse
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
+import numpy as np
+
 from gec.errors import ConfigError, InputError
-from gec.eval.score import check_parallel, once, read_lines, show, signature
+from gec.eval.score import (
+    assessed,
+    check_parallel,
+    check_samples,
+    once,
+    read_lines,
+    show,
+    signature,
+)
+from gec.eval.significance import Numbers, Statistics
 
 TOKENIZERS = ("none", "zh", "13a", "intl", "char")
 
@@ -60,12 +72,26 @@ def bleu(
         InputError: no segment, or lists of different lengths.
         ConfigError: no such tokenization, a single resample, or a string where a list should be.
     """
+    return _measure("bleu", _bleu(tokenize, lowercase), hypotheses, references, samples)
+
+
+def bleu_statistics(
+    hypotheses: Sequence[str],
+    references: Sequence[Sequence[str]],
+    *,
+    tokenize: str = "13a",
+    lowercase: bool = False,
+) -> Statistics:
+    """Return sacrebleu's counts of every segment; arguments and errors as for :func:`bleu`."""
+    return _statistics("bleu", _bleu(tokenize, lowercase), hypotheses, references)
+
+
+def _bleu(tokenize: str, lowercase: bool) -> Any:
     from sacrebleu.metrics.bleu import BLEU
 
     if tokenize not in TOKENIZERS:
         raise ConfigError(f"tokenize must be one of {', '.join(TOKENIZERS)}, not {tokenize!r}")
-    metric = BLEU(tokenize=tokenize, lowercase=lowercase)
-    return _measure("bleu", metric, hypotheses, references, samples)
+    return BLEU(tokenize=tokenize, lowercase=lowercase)
 
 
 def chrf(
@@ -79,11 +105,22 @@ def chrf(
 
     Other arguments and errors as for :func:`bleu`.
     """
+    return _measure("chrf", _chrf(word_order), hypotheses, references, samples)
+
+
+def chrf_statistics(
+    hypotheses: Sequence[str], references: Sequence[Sequence[str]], *, word_order: int = 0
+) -> Statistics:
+    """Return sacrebleu's counts of every segment; arguments and errors as for :func:`chrf`."""
+    return _statistics("chrf", _chrf(word_order), hypotheses, references)
+
+
+def _chrf(word_order: int) -> Any:
     from sacrebleu.metrics.chrf import CHRF
 
     if word_order < 0:
         raise ConfigError(f"word_order must be at least 0, not {word_order}")
-    return _measure("chrf", CHRF(word_order=word_order), hypotheses, references, samples)
+    return CHRF(word_order=word_order)
 
 
 def _measure(
@@ -96,16 +133,35 @@ def _measure(
     check_references(hypotheses, references)
     check_samples(samples)
     score = metric.corpus_score(hypotheses, references, n_bootstrap=samples)
-    parts = dict(part.split(":", 1) for part in str(metric.get_signature()).split("|"))
-    parts["sacrebleu"] = parts.pop("version")  # beside our own version it needs a name
     return TranslationScore(
         name=score.name,
         value=score.score,
         mean=score._mean if samples else None,
         margin=score._ci if samples else None,
         line=str(score),
-        signature=signature(name, **parts),
+        signature=_signature(name, metric),
     )
+
+
+def _signature(name: str, metric: Any) -> str:
+    parts = dict(part.split(":", 1) for part in str(metric.get_signature()).split("|"))
+    parts["sacrebleu"] = parts.pop("version")  # beside our own version it needs a name
+    return signature(name, **parts)
+
+
+def _statistics(
+    name: str, metric: Any, hypotheses: Sequence[str], references: Sequence[Sequence[str]]
+) -> Statistics:
+    check_references(hypotheses, references)
+    rows = np.array(metric._extract_corpus_statistics(hypotheses, references))
+    metric.num_refs = len(references)  # for its signature
+
+    def score(sums: Numbers) -> Numbers:
+        flat = sums.reshape(-1, sums.shape[-1]).tolist()
+        scores = [metric._compute_score_from_stats(row).score for row in flat]
+        return np.array(scores).reshape(*sums.shape[:-1], 1)
+
+    return Statistics(rows, score, (name,), name, _signature(name, metric))
 
 
 def check_references(hypotheses: Sequence[str], references: Sequence[Sequence[str]]) -> None:
@@ -123,26 +179,16 @@ def check_references(hypotheses: Sequence[str], references: Sequence[Sequence[st
     check_parallel([("hypotheses", hypotheses), *sets])
 
 
-def check_samples(samples: int) -> None:
-    """Refuse a number of resamples that makes no interval.
-
-    Raises:
-        ConfigError: negative or 1.
-    """
-    if samples < 0 or samples == 1:
-        raise ConfigError(f"--samples must be 0 or at least 2, not {samples}")
-
-
 def read_references(
-    hypothesis: str, references: Sequence[str]
+    hypothesis: str, references: Sequence[str], other: str | None = None
 ) -> tuple[list[str], list[list[str]]]:
-    """Read a hypothesis file and its reference files.
+    """Read a hypothesis file and its reference files; ``other`` will be read later.
 
     Raises:
         InputError: a file cannot be read, or they differ in length.
         ConfigError: standard input is named twice.
     """
-    once([hypothesis, *references])
+    once([hypothesis, *references, other])
     lines, sets = read_lines(hypothesis), [read_lines(name) for name in references]
     check_parallel([(hypothesis, lines), *zip(references, sets, strict=True)])
     return lines, sets
@@ -150,21 +196,54 @@ def read_references(
 
 def bleu_main(args: argparse.Namespace) -> int:
     """``gec score bleu``"""
-    hypotheses, references = read_references(args.hypothesis, args.references)
-    score = bleu(
-        hypotheses,
-        references,
-        tokenize=args.tokenize,
-        lowercase=args.lowercase,
-        samples=args.samples,
-    )
-    show(score, as_json=args.json)
-    return 0
+    hypotheses, references = read_references(args.hypothesis, args.references, args.paired)
+    options = {"tokenize": args.tokenize, "lowercase": args.lowercase}
+    score = bleu(hypotheses, references, **options, samples=_own_samples(args))
+    measured = partial(bleu_statistics, references=references, **options)
+    return _show(args, score, measured, hypotheses)
 
 
 def chrf_main(args: argparse.Namespace) -> int:
     """``gec score chrf``"""
-    hypotheses, references = read_references(args.hypothesis, args.references)
-    score = chrf(hypotheses, references, word_order=args.word_order, samples=args.samples)
-    show(score, as_json=args.json)
+    hypotheses, references = read_references(args.hypothesis, args.references, args.paired)
+    score = chrf(hypotheses, references, word_order=args.word_order, samples=_own_samples(args))
+    measured = partial(chrf_statistics, references=references, word_order=args.word_order)
+    return _show(args, score, measured, hypotheses)
+
+
+def _own_samples(args: argparse.Namespace) -> int:
+    """Return how often sacrebleu resamples; beside a comparison the interval is ours."""
+    return 0 if args.paired else int(args.samples)
+
+
+def _show(
+    args: argparse.Namespace,
+    score: TranslationScore,
+    measured: Callable[[Sequence[str]], Statistics],
+    hypotheses: Sequence[str],
+) -> int:
+    if args.seed and not args.paired:
+        raise ConfigError(
+            "--seed is for --paired; the interval of --samples is sacrebleu's, whose seed is the "
+            "environment variable SACREBLEU_SEED"
+        )
+    significance = None
+    if args.paired:
+        significance = assessed(
+            args,
+            lambda: measured(hypotheses),
+            lambda: measured(read_other(args.paired, hypotheses)),
+        )
+    show(score, as_json=args.json, significance=significance)
     return 0
+
+
+def read_other(name: str, hypotheses: Sequence[str]) -> list[str]:
+    """Read the output that ``--paired`` names.
+
+    Raises:
+        InputError: the file cannot be read, or has another number of lines.
+    """
+    lines = read_lines(name)
+    check_parallel([("the hypothesis", hypotheses), (name, lines)])
+    return lines

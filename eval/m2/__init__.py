@@ -53,7 +53,13 @@ that change nothing, and what release 3.2 makes of tokens inserted at the start.
 from gec.eval.m2.command import main
 from gec.eval.m2.lattice import Edit
 from gec.eval.m2.reading import GoldEdit, GoldSentence, read_gold, read_hypotheses
-from gec.eval.m2.scoring import M2Score, SentenceMatch, match_sentence, score_m2
+from gec.eval.m2.scoring import (
+    M2Score,
+    SentenceMatch,
+    match_sentence,
+    score_m2,
+    statistics,
+)
 
 __all__ = [
     "Edit",
@@ -66,4 +72,5 @@ __all__ = [
     "read_gold",
     "read_hypotheses",
     "score_m2",
+    "statistics",
 ]

@@ -8,8 +8,16 @@ from collections.abc import Iterable, Iterator
 from gec.errors import ConfigError, DataError, InputError
 from gec.eval.m2 import verbose
 from gec.eval.m2.reading import read_gold, read_hypotheses
-from gec.eval.m2.scoring import Decision, Settings, check_lengths, decide, summarize
-from gec.eval.score import as_reference, once, show, use_utf8, warn
+from gec.eval.m2.scoring import (
+    Decision,
+    Settings,
+    check_lengths,
+    decide,
+    statistics,
+    summarize,
+)
+from gec.eval.score import as_reference, assessed, once, show, use_utf8, warn
+from gec.eval.significance import Statistics
 
 
 def main(args: argparse.Namespace) -> int:
@@ -21,7 +29,7 @@ def main(args: argparse.Namespace) -> int:
     """
     if args.json and (args.verbose or args.very_verbose):
         raise ConfigError("--json prints nothing else; leave out -v and --very_verbose")
-    once([args.hypothesis, args.gold])
+    once([args.hypothesis, args.gold, args.paired])
     use_utf8()
     settings = Settings(
         args.version, args.max_unchanged_words, args.beta, args.ignore_whitespace_casing
@@ -36,7 +44,15 @@ def main(args: argparse.Namespace) -> int:
     score = summarize(_printed(decisions, args), settings)
     if args.verbose:
         _print(verbose.total_lines(score))
-    show(score, as_json=args.json)
+
+    def other() -> Statistics:
+        with as_reference(InputError, DataError):
+            hypotheses = read_hypotheses(args.paired)
+            check_lengths(hypotheses, gold, names=(args.paired, args.gold))
+        return statistics(summarize(decide(hypotheses, gold, settings), settings))
+
+    significance = assessed(args, lambda: statistics(score), other)
+    show(score, as_json=args.json, significance=significance)
     return 0
 
 

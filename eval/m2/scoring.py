@@ -5,11 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
+import numpy as np
+
 from gec.errors import ConfigError, InputError
 from gec.eval.m2.lattice import Edit, Lattice, build_lattice
 from gec.eval.m2.reading import GoldEdit, GoldSentence
 from gec.eval.m2.search import cheapest_path, gold_weights
 from gec.eval.score import first_shifted, signature
+from gec.eval.significance import Numbers, Statistics, f_score
 
 VERSIONS = ("3.2", "2016")
 
@@ -198,6 +201,20 @@ def summarize(decisions: Iterable[Decision], settings: Settings) -> M2Score:
         signature=settings.signature,
         per_sentence=tuple(chosen),
     )
+
+
+def statistics(score: M2Score) -> Statistics:
+    """Return correct, proposed and gold edits of every sentence, of the annotators chosen."""
+    rows = [(len(s.matched), len(s.proposed), len(s.gold)) for s in score.per_sentence]
+
+    def scores(sums: Numbers) -> Numbers:
+        correct, proposed, gold = (sums[..., i] for i in range(3))
+        precision = np.where(proposed > 0, correct / np.maximum(proposed, 1), 1.0)
+        recall = np.where(gold > 0, correct / np.maximum(gold, 1), 1.0)
+        return np.stack([precision, recall, f_score(precision, recall, score.beta)], axis=-1)
+
+    names = ("precision", "recall", "f")
+    return Statistics(np.array(rows).reshape(-1, 3), scores, names, "f", score.signature)
 
 
 def check_lengths(

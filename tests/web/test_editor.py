@@ -691,6 +691,11 @@ def agree(editor: Editor) -> None:
     editor.wait_text("#state", "Checked")
 
 
+def wait_decided(editor: Editor, sent: list[Any], count: int) -> None:
+    """Wait until so many decisions were answered; asking the page lets its events in."""
+    editor.until(lambda: editor.page.evaluate("1") and len(sent) == count, f"{count} decisions")
+
+
 def test_feedback_needs_consent(start: Callable[..., Editor], tmp_path: Path) -> None:
     editor = start({"feedback": str(tmp_path / "feedback.sqlite")})
     sent: list[Any] = []
@@ -708,7 +713,7 @@ def test_feedback_needs_consent(start: Callable[..., Editor], tmp_path: Path) ->
     editor.page.click("[aria-label='Ignore: was to were']")
     editor.wait_underlined(spelling=["teh"])
     editor.page.click("[aria-label='Accept: teh to the']")
-    editor.until(lambda: len(sent) == 2, "two decisions")
+    wait_decided(editor, sent, 2)
     bodies = [response.request.post_data_json for response in sent]
     assert [body["decision"] for body in bodies] == ["ignored", "accepted"]
     assert {response.status for response in sent} == {200}
@@ -741,10 +746,9 @@ def test_all_edits_of_a_sentence_are_decided_as_it_was_first_shown(
         editor.wait_text("#state", "Checked")
     editor.press("Control+Home", "F8")
     editor.page.click("#card-ignore")
-    editor.until(lambda: len(sent) == 3, "three decisions")
-    editor.page.focus("#text")
+    wait_decided(editor, sent, 3)
     editor.press("Control+z")  # the second acceptance
-    editor.until(lambda: len(sent) == 4, "four decisions")
+    wait_decided(editor, sent, 4)
     bodies = [response.request.post_data_json for response in sent]
     assert len({body["shown"] for body in bodies}) == 1
     assert [(body["edit"], body["decision"]) for body in bodies] == [

@@ -590,6 +590,7 @@ def build_parser() -> argparse.ArgumentParser:
     """Every command and option; docs/cli.md is generated from it."""
     from gec.batch import options as batches
     from gec.eval import commands as evaluation
+    from gec.eval.meta_commands import add_meta
     from gec.web import commands as web
 
     parser: argparse.ArgumentParser = Parser(
@@ -606,6 +607,7 @@ def build_parser() -> argparse.ArgumentParser:
     evaluation.add_score(commands)
     evaluation.add_errant(commands)
     evaluation.add_report(commands)
+    add_meta(commands)
     _add_bench(commands)
     _add_train(commands)
     _add_distill(commands)

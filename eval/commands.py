@@ -113,6 +113,22 @@ def _add_pipeline(parser: argparse.ArgumentParser) -> None:
     )
 
 
+def _add_types(parser: argparse.ArgumentParser) -> None:
+    add = parser.add_argument
+    add(
+        "--types",
+        choices=("errant", "ud"),
+        default="errant",
+        help="error types: ERRANT's, for English, or those of any language with UD tags "
+        "(default: errant)",
+    )
+    add(
+        "--words",
+        metavar="FILE",
+        help="the language's words, one a line; others count as misspelt (--types ud)",
+    )
+
+
 class _M2Parser(Parser):
     """Usage errors have m2scorer's exit status: 255 for a wrong number of files, else 1."""
 
@@ -176,6 +192,7 @@ def _add_score_errant(metrics: Commands[argparse.ArgumentParser]) -> None:
     add("gold", metavar="GOLD", help="source sentences with gold edits, M2")
     _add_comparison(parser)
     _add_pipeline(parser)
+    _add_types(parser)
     _add_json(parser)
 
 
@@ -223,6 +240,7 @@ def _add_parallel(tools: Commands[argparse.ArgumentParser]) -> None:
     add("-tok", action="store_true", help="tokenize the text with spaCy first")
     _add_alignment(parser)
     _add_pipeline(parser)
+    _add_types(parser)
 
 
 def _add_alignment(parser: argparse.ArgumentParser) -> None:
@@ -253,6 +271,7 @@ def _add_m2_to_m2(tools: Commands[argparse.ArgumentParser]) -> None:
     add("-old_cats", action="store_true", help="keep the types, minimise only (-gold)")
     _add_alignment(parser)
     _add_pipeline(parser)
+    _add_types(parser)
 
 
 def _add_compare(tools: Commands[argparse.ArgumentParser]) -> None:

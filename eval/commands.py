@@ -113,6 +113,16 @@ def _add_pipeline(parser: argparse.ArgumentParser) -> None:
     )
 
 
+def _add_tokens(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--tokens",
+        choices=("words", "characters"),
+        default="words",
+        help="what counts: words, between blanks, or every Chinese or Japanese character by "
+        "itself (default: words)",
+    )
+
+
 def _add_types(parser: argparse.ArgumentParser) -> None:
     add = parser.add_argument
     add(
@@ -177,6 +187,7 @@ def _add_m2(metrics: Commands[argparse.ArgumentParser]) -> None:
     )
     add("-v", "--verbose", action="store_true", help="print the edits of every sentence")
     add("--very_verbose", action="store_true", help="print the lattice of every sentence")
+    _add_tokens(parser)
     _add_json(parser)
 
 
@@ -335,6 +346,7 @@ def _add_gleu(metrics: Commands[argparse.ArgumentParser]) -> None:
         default="python2",
         help="random numbers that choose references (default: python2, as in published results)",
     )
+    _add_tokens(parser)
     _add_json(parser)
 
 

@@ -26,6 +26,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gec.errors import ConfigError, InputError
+from gec.eval.characters import add_setting, by_characters, warn_of_forms
 from gec.eval.score import (
     ReferenceExit,
     check_parallel,
@@ -263,16 +264,27 @@ def main(args: argparse.Namespace) -> int:
     sources = read_lines(args.source)
     references = [read_lines(name) for name in args.references]
     check_parallel([(args.source, sources), *zip(args.references, references, strict=True)])
+    for name, lines in zip(args.references, references, strict=True):
+        warn_of_forms(args.source, sources, name, lines)
+    if args.tokens == "characters":
+        sources = list(map(by_characters, sources))
+        references = [list(map(by_characters, lines)) for lines in references]
     scores = []
     for name in names:
         hypotheses = read_lines(name)
+        warn_of_forms(args.source, sources, name, hypotheses)
         print(name, file=sys.stderr if args.json else sys.stdout)
         if 0 < len(hypotheses) < len(sources):
             warn(
                 f"{name} has {len(hypotheses)} lines, {args.source} has {len(sources)}: only the "
                 f"first {len(hypotheses)} sentences are scored{shift(sources, hypotheses)}"
             )
+        if args.tokens == "characters":
+            hypotheses = list(map(by_characters, hypotheses))
         score = _score_file(args, sources, hypotheses, references)
+        if args.tokens != "words":
+            made = add_setting(score.signature, "tokens", args.tokens)
+            score = dataclasses.replace(score, signature=made)
         if not args.json:
             show(score)
         scores.append(dataclasses.asdict(score))

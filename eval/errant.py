@@ -445,5 +445,6 @@ def _annotator(args: argparse.Namespace, *, types: bool = True) -> Annotator:
         return universal_annotator(args)
     if args.words is not None:
         raise ConfigError("--words belongs to --types ud; ERRANT has its own list")
-    lev, merge = getattr(args, "lev", False), getattr(args, "merge", "rules")
+    lev: bool = getattr(args, "lev", False)
+    merge: Merge = getattr(args, "merge", "rules")
     return Annotator(chosen_pipeline(args, types=types), lev=lev, merge=merge)

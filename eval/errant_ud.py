@@ -175,5 +175,6 @@ def universal_annotator(args: argparse.Namespace) -> UniversalAnnotator:
     """
     nlp = chosen_pipeline(args, types=False, any_language=True)
     words = None if args.words is None else read_words(args.words)
-    lev, merge = getattr(args, "lev", False), getattr(args, "merge", "rules")
+    lev: bool = getattr(args, "lev", False)
+    merge: Merge = getattr(args, "merge", "rules")
     return UniversalAnnotator(nlp, words=words, lev=lev, merge=merge)

@@ -132,7 +132,7 @@ def corpora(data: Path) -> Iterator[Row]:
 
 # What the reference scorers give on JFLEG's sentences after a spelling corrector (hundreds of
 # corrections) and by their first annotator (thousands). m2scorer: its functions carried over to
-# Python 3.11, which give 212 of 226 counts of the cases in tests/eval/data that have no options (the
+# Python 3.11, which give 212 of the 226 counts of the cases in tests/eval/data without options (the
 # rest: reading unusual files, annotators numbered 8 and more). gleu.py: under Python 2.7 and 3.11.
 M2_OF_JFLEG = (
     ("dev.spellchecked.src", "3.2", "337 of 546, gold 2200, F 0.3844"),

@@ -194,6 +194,32 @@ def _add_pipeline(parser: argparse.ArgumentParser) -> None:
     )
 
 
+def _add_tokens(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--tokens",
+        choices=("words", "characters"),
+        default="words",
+        help="what counts: words, between blanks, or every Chinese or Japanese character by "
+        "itself (default: words)",
+    )
+
+
+def _add_types(parser: argparse.ArgumentParser) -> None:
+    add = parser.add_argument
+    add(
+        "--types",
+        choices=("errant", "ud"),
+        default="errant",
+        help="error types: ERRANT's, for English, or those of any language with UD tags "
+        "(default: errant)",
+    )
+    add(
+        "--words",
+        metavar="FILE",
+        help="the language's words, one a line; others count as misspelt (--types ud)",
+    )
+
+
 class _M2Parser(Parser):
     """Usage errors have m2scorer's exit status: 255 for a wrong number of files, else 1."""
 
@@ -243,6 +269,7 @@ def _add_m2(metrics: Commands[argparse.ArgumentParser]) -> None:
     add("-v", "--verbose", action="store_true", help="print the edits of every sentence")
     add("--very_verbose", action="store_true", help="print the lattice of every sentence")
     _add_resampling(parser)
+    _add_tokens(parser)
     _add_json(parser)
 
 
@@ -259,6 +286,7 @@ def _add_score_errant(metrics: Commands[argparse.ArgumentParser]) -> None:
     _add_comparison(parser)
     _add_resampling(parser)
     _add_pipeline(parser)
+    _add_types(parser)
     _add_json(parser)
 
 
@@ -306,6 +334,7 @@ def _add_parallel(tools: Commands[argparse.ArgumentParser]) -> None:
     add("-tok", action="store_true", help="tokenize the text with spaCy first")
     _add_alignment(parser)
     _add_pipeline(parser)
+    _add_types(parser)
 
 
 def _add_alignment(parser: argparse.ArgumentParser) -> None:
@@ -336,6 +365,7 @@ def _add_m2_to_m2(tools: Commands[argparse.ArgumentParser]) -> None:
     add("-old_cats", action="store_true", help="keep the types, minimise only (-gold)")
     _add_alignment(parser)
     _add_pipeline(parser)
+    _add_types(parser)
 
 
 def _add_compare(tools: Commands[argparse.ArgumentParser]) -> None:
@@ -401,6 +431,7 @@ def _add_gleu(metrics: Commands[argparse.ArgumentParser]) -> None:
         help="random numbers that choose references (default: python2, as in published results)",
     )
     _add_resampling(parser)
+    _add_tokens(parser)
     _add_json(parser)
 
 

@@ -361,7 +361,7 @@ def score_main(args: argparse.Namespace) -> int:
     sources = [block.sentence for block in gold]
     check_parallel([(args.gold, sources), (args.hypothesis, hypotheses)])
     warn_of_outside(args.gold, outside(gold))
-    annotator = Annotator(chosen_pipeline(args, types=bool(args.cse or args.cat or args.filt)))
+    annotator = _annotator(args, types=bool(args.cse or args.cat or args.filt))
 
     def other() -> list[Block]:
         lines = read_lines(args.paired)
@@ -446,4 +446,12 @@ def agreement_main(args: argparse.Namespace) -> int:
 
 
 def _annotator(args: argparse.Namespace, *, types: bool = True) -> Annotator:
-    return Annotator(chosen_pipeline(args, types=types), lev=args.lev, merge=args.merge)
+    if args.types == "ud":
+        from gec.eval.errant_ud import universal_annotator
+
+        return universal_annotator(args)
+    if args.words is not None:
+        raise ConfigError("--words belongs to --types ud; ERRANT has its own list")
+    lev: bool = getattr(args, "lev", False)
+    merge: Merge = getattr(args, "merge", "rules")
+    return Annotator(chosen_pipeline(args, types=types), lev=lev, merge=merge)

@@ -26,6 +26,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gec.errors import ConfigError, InputError
+from gec.eval.characters import add_setting, by_characters, warn_of_forms
 from gec.eval.score import (
     ReferenceExit,
     as_fields,
@@ -297,6 +298,12 @@ _DRAW: dict[str, Callable[[random.Random, int], int]] = {
 }
 
 
+def _paired(args: argparse.Namespace) -> list[str]:
+    """Return the other system's sentences, cut as the first one's."""
+    lines = read_lines(args.paired)
+    return list(map(by_characters, lines)) if args.tokens == "characters" else lines
+
+
 def main(args: argparse.Namespace) -> int:
     """``gec score gleu``"""
     names = [*args.hypotheses, *args.hyp]
@@ -309,6 +316,11 @@ def main(args: argparse.Namespace) -> int:
     sources = read_lines(args.source)
     references = [read_lines(name) for name in args.references]
     check_parallel([(args.source, sources), *zip(args.references, references, strict=True)])
+    for name, lines in zip(args.references, references, strict=True):
+        warn_of_forms(args.source, sources, name, lines)
+    if args.tokens == "characters":
+        sources = list(map(by_characters, sources))
+        references = [list(map(by_characters, lines)) for lines in references]
     measured = partial(
         statistics,
         sources,
@@ -321,17 +333,23 @@ def main(args: argparse.Namespace) -> int:
     scores = []
     for name in names:
         hypotheses = read_lines(name)
+        warn_of_forms(args.source, sources, name, hypotheses)
         print(name, file=sys.stderr if args.json else sys.stdout)
         if 0 < len(hypotheses) < len(sources):
             warn(
                 f"{name} has {len(hypotheses)} lines, {args.source} has {len(sources)}: only the "
                 f"first {len(hypotheses)} sentences are scored{shift(sources, hypotheses)}"
             )
+        if args.tokens == "characters":
+            hypotheses = list(map(by_characters, hypotheses))
         score = _score_file(args, sources, hypotheses, references)
+        if args.tokens != "words":
+            made = add_setting(score.signature, "tokens", args.tokens)
+            score = dataclasses.replace(score, signature=made)
         significance = assessed(
             args,
             partial(measured, hypotheses=hypotheses),
-            lambda: measured(hypotheses=read_lines(args.paired)),
+            lambda: measured(hypotheses=_paired(args)),
         )
         if not args.json:
             show(score, significance=significance)

@@ -24,12 +24,13 @@ SHIPPED = "en_pipeline"
 
 
 @lru_cache(maxsize=4)
-def load_pipeline(name: str | None = None) -> Language:
+def load_pipeline(name: str | None = None, *, any_language: bool = False) -> Language:
     """Load a spaCy pipeline, once a process.
 
     Args:
         name: an installed package, a folder, or ``"en_pipeline"`` for the shipped one; None takes
             ``en_core_web_sm`` if it is installed, else the shipped one.
+        any_language: take a pipeline for any language, whatever it sets.
 
     Raises:
         ConfigError: there is none of that name, it cannot be loaded, or it is not for English or
@@ -45,16 +46,20 @@ def load_pipeline(name: str | None = None) -> Language:
     except (OSError, ValueError, KeyError, ImportError) as error:
         reason = str(error).split("\n")[0]
         raise ConfigError(f"cannot load the spaCy pipeline {name!r}: {reason}") from error
-    _check(nlp, name)
+    if not any_language:
+        _check(nlp, name)
     return nlp
 
 
-def chosen_pipeline(args: argparse.Namespace, *, types: bool) -> Language:
+def chosen_pipeline(
+    args: argparse.Namespace, *, types: bool, any_language: bool = False
+) -> Language:
     """Load the pipeline that ``--spacy-model`` names, or the default one.
 
     Args:
         types: the command's result depends on error types; then it warns if the shipped pipeline
             stands in for ``en_core_web_sm``.
+        any_language: as for :func:`load_pipeline`.
 
     Raises:
         ConfigError: as :func:`load_pipeline`, and with ``--require-spacy-model`` if
@@ -71,7 +76,7 @@ def chosen_pipeline(args: argparse.Namespace, *, types: bool) -> Language:
                 f"{PREFERRED} is not installed: error types come from {SHIPPED} and differ in a "
                 "few edits of a hundred (--require-spacy-model refuses instead)"
             )
-    return load_pipeline(args.spacy_model)
+    return load_pipeline(args.spacy_model, any_language=any_language)
 
 
 def _preferred_is_installed() -> bool:
@@ -91,7 +96,10 @@ def _load(name: str) -> Language:
 
 def _check(nlp: Language, name: str) -> None:
     if nlp.lang != "en":
-        raise ConfigError(f"the spaCy pipeline {name!r} is for {nlp.lang!r}, ERRANT needs English")
+        raise ConfigError(
+            f"the spaCy pipeline {name!r} is for {nlp.lang!r}, ERRANT needs English; "
+            "gec score errant and gec errant take other languages with --types ud"
+        )
     doc = nlp("It works .")
     missing = [what for what in ("TAG", "POS", "LEMMA", "DEP") if not doc.has_annotation(what)]
     if missing:

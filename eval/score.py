@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Protocol
 
 from gec import __version__
 from gec.errors import ConfigError, GecError, InputError
+from gec.essays import is_essays, parse
 from gec.files import Document, read_document
 
 if TYPE_CHECKING:
@@ -196,14 +197,36 @@ def once(names: Sequence[str | None]) -> None:
         raise ConfigError("standard input (-) can be read only once")
 
 
+class EssayLines(list[str]):
+    """The essays of a MultiGEC file, one a line, with their ids."""
+
+    def __init__(self, lines: Iterable[str], ids: Iterable[str]) -> None:
+        super().__init__(lines)
+        self.ids = tuple(ids)
+
+
+def to_line(text: str) -> str:
+    """Return an essay as one line: tabs for its line breaks, as in MultiGEC's conversion.
+
+    Tabs that it has become blanks.
+    """
+    return "\t".join(text.replace("\t", " ").splitlines())
+
+
 def read_lines(name: str) -> list[str]:
     r"""Return a file's lines, split at ``\n`` (and ``\r\n``) only, without the line ends.
 
+    Of a file of MultiGEC's essays, every essay is one line, see :func:`to_line`.
+
     Raises:
         InputError: missing, unreadable or not UTF-8.
+        DataError: essays of which two have one id.
     """
     document = read_document(name)
     warn_of_bom(document)
+    if is_essays(document.text):
+        essays = parse(document.text, name)
+        return EssayLines((to_line(essay.text) for essay in essays), (e.id for e in essays))
     lines = document.text.split("\n")
     if not lines[-1]:
         lines.pop()
@@ -236,7 +259,8 @@ def check_parallel(
         files: names and lines, as pairs where a name may stand there twice.
 
     Raises:
-        InputError: says both counts and the first line that looks shifted.
+        InputError: says both counts and the first line that looks shifted, or the first essay that
+            is not the one in the other file's place.
         ConfigError: a string where a list of lines should be.
     """
     pairs = list(files.items()) if isinstance(files, Mapping) else files
@@ -248,6 +272,13 @@ def check_parallel(
         if len(other) != len(lines):
             message = f"{name} has {len(other)} lines, {first} has {len(lines)}"
             raise InputError(message + shift(lines, other))
+        if isinstance(lines, EssayLines) and isinstance(other, EssayLines):
+            for one, two in zip(lines.ids, other.ids, strict=True):
+                if one != two:
+                    raise InputError(
+                        f"{name} has essay {two} where {first} has {one}; put them in one order "
+                        "with gec essays lines"
+                    )
 
 
 def shift(lines: Sequence[str], other: Sequence[str]) -> str:

@@ -381,6 +381,10 @@ def _check_correct(args: argparse.Namespace) -> None:
                 raise ConfigError(f"--in-place and --{option} exclude each other")
     if args.diff and args.format not in (None, "text"):
         raise ConfigError(f"--diff and --format {args.format} exclude each other")
+    if args.essays:
+        for option in ("tokenized", "check"):
+            if getattr(args, option):
+                raise ConfigError(f"--essays and --{option} exclude each other")
     check_strategy(args)
     if args.trace and args.strategy == "beam":
         raise ConfigError("--trace shows greedy and iad decoding, not --strategy beam")
@@ -463,11 +467,25 @@ def _correct_document(
     corrector: Corrector, document: Document, args: argparse.Namespace
 ) -> list[str | Correction]:
     """The document's pieces in order: one Correction, or with --tokenized one a line."""
+    if args.essays:
+        return _correct_essays(corrector, document, args)
     if not args.tokenized:
         return list(corrector.correct_many([document.text], batch_size=args.batch_size))
     from gec.prose import correct_lines
 
     return correct_lines(corrector, document.text, batch_size=args.batch_size)
+
+
+def _correct_essays(
+    corrector: Corrector, document: Document, args: argparse.Namespace
+) -> list[str | Correction]:
+    """The lines before each essay as they are, and the essays corrected."""
+    from gec.essays import pieces
+
+    cut = pieces(document.text, document.name)
+    parts: list[str | Correction] = [*cut]
+    parts[1::2] = corrector.correct_many(cut[1::2], batch_size=args.batch_size)
+    return parts
 
 
 def _join(parts: list[str | Correction]) -> Correction:
@@ -597,6 +615,8 @@ def build_parser() -> argparse.ArgumentParser:
     """Every command and option; docs/cli.md is generated from it."""
     from gec.batch import options as batches
     from gec.eval import commands as evaluation
+    from gec.eval.essay_commands import add_essays
+    from gec.eval.meta_commands import add_meta
     from gec.web import commands as web
 
     parser: argparse.ArgumentParser = Parser(
@@ -614,6 +634,8 @@ def build_parser() -> argparse.ArgumentParser:
     evaluation.add_errant(commands)
     evaluation.add_report(commands)
     evaluation.add_leaderboard(commands)
+    add_meta(commands)
+    add_essays(commands)
     _add_bench(commands)
     _add_train(commands)
     _add_distill(commands)
@@ -643,6 +665,9 @@ def _add_correct(commands: Commands[argparse.ArgumentParser]) -> None:
     formats = ("text", "json", "jsonl", "m2", "sarif", "github", "junit")
     add("--format", choices=formats, help="format of the result (default: text)")
     add("--tokenized", action="store_true", help="read and write one tokenized sentence per line")
+    add(
+        "--essays", action="store_true", help="read and write MultiGEC's essays (### essay_id = ID)"
+    )
     group = parser.add_argument_group("checks (--check)")
     add = group.add_argument
     add(

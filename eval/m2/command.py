@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import argparse
+import dataclasses
 from collections.abc import Iterable, Iterator
 
 from gec.errors import ConfigError, DataError, InputError
+from gec.eval.characters import add_setting, by_characters, warn_of_forms
 from gec.eval.m2 import verbose
+from gec.eval.m2.characters import gold_by_characters
 from gec.eval.m2.reading import read_gold, read_hypotheses
 from gec.eval.m2.scoring import (
     Decision,
@@ -40,8 +43,15 @@ def main(args: argparse.Namespace) -> int:
         check_lengths(hypotheses, gold, names=(args.hypothesis, args.gold))
     if not gold:
         warn(f"{args.hypothesis} and {args.gold} are empty: nothing was scored")
+    warn_of_forms(args.gold, [s.source for s in gold], args.hypothesis, hypotheses)
+    if args.tokens == "characters":
+        hypotheses = [by_characters(line) for line in hypotheses]
+        gold = [gold_by_characters(sentence) for sentence in gold]
     decisions = decide(hypotheses, gold, settings)
     score = summarize(_printed(decisions, args), settings)
+    if args.tokens != "words":
+        signature = add_setting(score.signature, "tokens", args.tokens)
+        score = dataclasses.replace(score, signature=signature)
     if args.verbose:
         _print(verbose.total_lines(score))
 

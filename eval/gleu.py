@@ -13,6 +13,7 @@ say which by their year; ``sampling`` chooses.
 from __future__ import annotations
 
 import argparse
+import dataclasses
 import math
 import random
 import sys

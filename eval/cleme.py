@@ -37,6 +37,7 @@ import argparse
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Literal, NamedTuple
 
 import numpy as np
@@ -192,21 +193,30 @@ def cleme(
 
 @dataclass(frozen=True, slots=True)
 class Measured:
-    """The chosen counts of every sentence and the statistics over them."""
+    """The chosen counts of every sentence, the rounded scores, the statistics over the counts."""
 
     sentences: Sequence[Tally]
     mean_length: float
     beta: float
+    values: tuple[float, float, float, float]
     statistics: Statistics
 
     def score(self) -> ClemeScore:
+        precision, recall, f, accuracy = self.values
+        total = _sum(self.sentences)
         return ClemeScore(
-            *self.statistics.printed.tolist(),
-            *_sum(self.sentences),
-            beta=self.beta,
-            mean_length=self.mean_length,
-            sentences=tuple(map(tuple, self.sentences)),  # type: ignore[arg-type]
-            signature=self.statistics.signature,
+            precision,
+            recall,
+            f,
+            accuracy,
+            total.tp,
+            total.fp,
+            total.fn,
+            total.tn,
+            self.beta,
+            self.mean_length,
+            tuple((t.tp, t.fp, t.fn, t.tn) for t in self.sentences),
+            self.statistics.signature,
         )
 
 
@@ -233,15 +243,15 @@ def measure(
     )
     if level == "corpus":
         values = _sum(chosen).scores(beta)
-        statistics = Statistics(
-            np.array(chosen), lambda sums: _corpus_scores(sums, beta), NAMES, "f", made, values
-        )
+        rows, score = np.array(chosen), partial(_corpus_scores, beta=beta)
     else:
-        rows = np.array([[*tally.scores(beta), 1.0] for tally in chosen])
-        columns = np.ascontiguousarray(rows[:, :-1].T)  # summed in the order of the authors' program
-        means = columns.mean(axis=1).round(_DIGITS).tolist()
-        statistics = Statistics(rows, _mean, NAMES, "f", made, tuple(means))
-    return Measured(chosen, mean, beta, statistics)
+        rows, score = np.array([[*tally.scores(beta), 1.0] for tally in chosen]), _mean
+        columns = np.ascontiguousarray(
+            rows[:, :-1].T
+        )  # summed in the order of the authors' program
+        p, r, f, accuracy = columns.mean(axis=1).round(_DIGITS).tolist()
+        values = p, r, f, accuracy
+    return Measured(chosen, mean, beta, values, Statistics(rows, score, NAMES, "f", made))
 
 
 def _check(
@@ -377,7 +387,7 @@ def _chosen_in_total(tallies: Sequence[Sequence[Tally]], beta: float) -> list[Ta
 
 
 def _chosen_alone(tallies: Sequence[Sequence[Tally]], beta: float) -> list[Tally]:
-    """Choose by the sentence's own F, then P, then R, then the lower accuracy, as the authors do."""
+    """Choose by the sentence's own F, then P, R and, as the authors do, the lower accuracy."""
 
     def rank(tally: Tally) -> tuple[float, float, float, float]:
         p, r, f, accuracy = tally.scores(beta)

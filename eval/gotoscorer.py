@@ -139,7 +139,7 @@ def gotoscorer(
 
     Raises:
         InputError: no sentence, or different numbers of them.
-        ConfigError: a single system with nothing to measure the difficulty by, or no such annotator.
+        ConfigError: a single system and no weights, or no such annotator.
         DataError: ``corrected`` does not fit the reference; says the sentence.
     """
     found = measure(
@@ -189,7 +189,7 @@ def measure(
     if weighted and corrected is None and len(systems) < 2:
         raise ConfigError(
             "difficulty is measured over several systems, and there is one; "
-            "name more outputs, a weights file, or leave the weights out"
+            "name more outputs, or a file of weights, or count all errors alike (--unweighted)"
         )
     texts = [("reference", [b.sentence for b in reference])]
     check_parallel([*texts, *(("system", [b.sentence for b in blocks]) for blocks in systems)])
@@ -382,7 +382,7 @@ def main(args: argparse.Namespace) -> int:
     """``gec score gotoscorer HYP [HYP...] GOLD``"""
     once([*args.hypotheses, args.gold, args.paired or ""])
     use_utf8()
-    systems = Systems(args, read_reference(args.gold), types=True)
+    systems = Systems(args, read_reference(args.gold))
     names = [*args.hypotheses, *([args.paired] if args.paired else [])]
     blocks = [systems.read(name) for name in names]
     corrected, out_of = read_weights(args.weights) if args.weights else (None, 0)

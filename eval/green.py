@@ -174,9 +174,7 @@ def _regions(s: Grams, r: Grams, h: Grams) -> tuple[int, int, int]:
     return true, over, under
 
 
-def _by_order(
-    counts: NDArray[np.number], beta: float
-) -> tuple[Numbers, Numbers, Numbers]:
+def _by_order(counts: NDArray[np.number], beta: float) -> tuple[Numbers, Numbers, Numbers]:
     """Return P, R and F of counts [..., order, 3], for every longest order 1, 2, ...: [..., order].
 
     An order without n-grams has precision 1 and recall 0.

@@ -36,7 +36,7 @@ first one in Python 2's order of a dictionary; here that is the first one made.
 >>> from gec.eval.errant_compare import Annotation, Block
 >>> gold = Block("He go home .", (Annotation(1, 2, "R:VERB:SVA", "goes", 0),))
 >>> [imeasure([text], [gold]).i for text in ("He goes home .", "He go home .", "He go house .")]
-[1.0, 0.0, -0.25]
+[1.0, 0.0, -0.4666666666666667]
 """
 
 from __future__ import annotations

@@ -7,5 +7,5 @@ IMEASURE_OPTIMISED = (
     *("dwacc", "di", "df", "dp", "dr", "dacc"),  # of detection
 )
 IMEASURE_LEVELS = ("sent", "corpus")
-IMEASURE_MOST = 4096
+IMEASURE_MOST = 20_000
 """Mixtures of a sentence's edits that are tried."""

@@ -26,6 +26,7 @@ from gec.eval.metric_options import IMEASURE_LEVELS, IMEASURE_MOST, IMEASURE_OPT
 from gec.eval.score import ReferenceExit
 
 _HYP = "the system's output, one tokenized sentence a line"
+_SYSTEM = "a system's output: tokenized lines, or gec correct --tokenized --format jsonl"
 _PIPELINE = (
     "spaCy pipeline (default: en_core_web_sm if it is installed, else the one in this package)"
 )
@@ -73,7 +74,7 @@ def add_errant(commands: Commands[argparse.ArgumentParser]) -> None:
 
 def add_report(commands: Commands[argparse.ArgumentParser]) -> None:
     parser = command(
-        commands, "report", _run("report"), "Write one HTML page about a system on a test set."
+        commands, "report", _run("report"), "Write one page about systems on a test set."
     )
     add = parser.add_argument
     add("gold", metavar="GOLD", help="the reference edits, an M2 file")
@@ -81,10 +82,14 @@ def add_report(commands: Commands[argparse.ArgumentParser]) -> None:
         "hypotheses",
         nargs="+",
         metavar="HYP",
-        help="a system's output: tokenized lines, or gec correct --tokenized --format jsonl; "
-        "a second one is compared with the first",
+        help=_SYSTEM + "; several are compared",
     )
     add("--output", "-o", required=True, metavar="FILE", help="the page to write")
+    add(
+        "--format",
+        choices=("html", "json"),
+        help="what to write (default: what the file's ending says, else html)",
+    )
     add("--names", metavar="NAMES", help="the systems' names, separated by commas")
     add("--title", metavar="TEXT", help="the page's title (default: the gold file's name)")
     add(
@@ -96,6 +101,7 @@ def add_report(commands: Commands[argparse.ArgumentParser]) -> None:
     )
     add("--seed", type=natural, default=0, metavar="N", help="random seed (default: 0)")
     add("--beta", type=not_negative, default=0.5, metavar="B", help="beta of F (default: 0.5)")
+    add("--allow-empty", action="store_true", help="take an empty line for a deleted sentence")
     add(
         "--examples",
         type=positive,
@@ -103,6 +109,63 @@ def add_report(commands: Commands[argparse.ArgumentParser]) -> None:
         metavar="N",
         help="sentences won and lost that are shown (default: 10)",
     )
+    _add_pipeline(parser)
+
+
+def add_leaderboard(commands: Commands[argparse.ArgumentParser]) -> None:
+    parser = command(
+        commands,
+        "leaderboard",
+        _run("leaderboard"),
+        "Rank systems by several metrics, in clusters that differ significantly.",
+    )
+    parser.usage = "%(prog)s GOLD HYP HYP [HYP ...] [OPTION ...] [-r FILE [FILE ...]]"
+    add = parser.add_argument
+    add("gold", metavar="GOLD", help="the reference edits, an M2 file")
+    add("hypotheses", nargs="+", metavar="HYP", help=_SYSTEM)
+    add(
+        "-r",
+        "--references",
+        nargs="+",
+        default=[],
+        metavar="FILE",
+        help="corrected sentences, one file per set, for gleu and sari",
+    )
+    add(
+        "--metrics",
+        metavar="NAMES",
+        help="metrics, separated by commas (default: m2,errant, with references also gleu,sari)",
+    )
+    add("--names", metavar="NAMES", help="the systems' names, separated by commas")
+    add("--title", metavar="TEXT", help="the title (default: the gold file's name)")
+    add("--output", "-o", default="-", metavar="FILE", help="file to write (default: -)")
+    add(
+        "--format",
+        choices=("text", "json", "html"),
+        help="what to write (default: what the file's ending says, else text)",
+    )
+    add(
+        "--samples",
+        type=natural,
+        metavar="N",
+        help="resamples (default: 1000, or more if the number of pairs needs more)",
+    )
+    add("--seed", type=natural, default=0, metavar="N", help="random seed (default: 0)")
+    add(
+        "--test",
+        choices=("randomization", "bootstrap"),
+        default="randomization",
+        help="approximate randomization or paired bootstrap (default: randomization)",
+    )
+    add(
+        "--alpha",
+        type=number,
+        default=0.05,
+        metavar="P",
+        help="level of significance after Holm's adjustment (default: 0.05)",
+    )
+    add("--beta", type=not_negative, default=0.5, metavar="B", help="beta of F (default: 0.5)")
+    add("--allow-empty", action="store_true", help="take an empty line for a deleted sentence")
     _add_pipeline(parser)
 
 

@@ -8,6 +8,8 @@ from typing import Any
 
 import numpy as np
 
+from gec.eval.significance import Interval
+
 
 def precision_recall(curves: Mapping[str, Sequence[tuple[float, float]]]) -> str:
     """Return precision over recall, one line a system; points are (recall, precision)."""
@@ -74,15 +76,33 @@ def reliability(bins: Sequence[tuple[int, float, float]]) -> str:
     return _svg(figure)
 
 
+def rankings(metrics: Mapping[str, Sequence[tuple[str, Interval, int]]]) -> str:
+    """Return scores with their intervals, a plot a metric, the best system on top.
+
+    A system is its name, its score and the number of its cluster, which decides its colour.
+    """
+    most = max(map(len, metrics.values()))
+    figure, axes = _figure(len(metrics), height=1 + 0.25 * most)
+    for axis, (title, rows) in zip(axes, metrics.items(), strict=True):
+        for place, (_, score, cluster) in enumerate(rows):
+            sides = [[max(0.0, score.value - score.low)], [max(0.0, score.high - score.value)]]
+            colour = f"C{(cluster - 1) % 10}"
+            axis.errorbar([score.value], [place], xerr=sides, fmt="o", capsize=2, color=colour)
+        axis.set_yticks(range(len(rows)), [_plain(name) for name, _, _ in rows])
+        axis.set(xlabel=title)
+        axis.invert_yaxis()
+    return _svg(figure)
+
+
 def _plain(name: str) -> str:
     """Return a name that is neither drawn as a formula nor, with a leading _, left out."""
     return "\u200b" + name.replace("$", r"\$")
 
 
-def _figure(columns: int) -> tuple[Any, Any]:
+def _figure(columns: int, height: float = 3.6) -> tuple[Any, Any]:
     from matplotlib.figure import Figure
 
-    figure = Figure(figsize=(5 * columns, 3.6), layout="constrained")
+    figure = Figure(figsize=(5 * columns, height), layout="constrained")
     axes = figure.subplots(1, columns, squeeze=False)[0]
     for axis in axes:
         axis.spines[["top", "right"]].set_visible(False)

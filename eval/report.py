@@ -1,4 +1,4 @@
-"""``gec report``: one self-contained HTML page about a system, or two, on a test set.
+"""``gec report``: one self-contained HTML page, or JSON, about systems on a test set.
 
 Edits are ERRANT's on the system's side and the gold file's on the other; a sentence counts against
 the gold annotator that the scorer chose. The precision-recall curve and the speed plots need what
@@ -10,9 +10,10 @@ from __future__ import annotations
 import argparse
 import json
 import math
+import re
 import sys
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from datetime import UTC, datetime
 from itertools import pairwise
 from pathlib import Path
@@ -22,7 +23,7 @@ import numpy as np
 
 from gec import __version__
 from gec.errors import ConfigError, DataError, InputError
-from gec.eval import plots, significance
+from gec.eval import errant_compare, m2, plots
 from gec.eval.errant import Annotator, reannotate
 from gec.eval.errant_compare import (
     Annotation,
@@ -36,10 +37,14 @@ from gec.eval.errant_compare import (
 from gec.eval.m2 import GoldSentence, M2Score, read_gold, score_m2
 from gec.eval.pipeline import chosen_pipeline
 from gec.eval.score import check_parallel, read_lines, write_text
-from gec.eval.significance import Comparison, Interval
+from gec.eval.significance import Comparison, Interval, bootstrap, compare_all, holm
 
 THRESHOLDS = 20
 """Points of the precision-recall curve at most."""
+
+FORMATS = ("html", "json")
+
+_GLUED = re.compile(r"\w[.?!]$")  # a word with the mark that ends its sentence, as in plain text
 
 
 class Change(NamedTuple):
@@ -88,27 +93,35 @@ class Result:
 
     system: System
     m2: M2Score
-    m2_interval: tuple[Interval, Interval, Interval]
+    m2_interval: tuple[Interval, ...]
     errant: ErrantScore
-    errant_interval: tuple[Interval, Interval, Interval]
+    errant_interval: tuple[Interval, ...]
     by_type: Mapping[str, Counts]
     blocks: tuple[Block, ...]
     curve: tuple[Point, ...]
 
 
-def read_system(path: str, sources: Sequence[str], name: str | None = None) -> System:
+def read_system(
+    path: str, sources: Sequence[str], name: str | None = None, *, allow_empty: bool = False
+) -> System:
     """Read a system's output: tokenized lines, or the JSON Lines of ``gec correct``.
 
     In JSON Lines there is an object for every line that is not blank.
 
+    Args:
+        name: what to call the system; None takes the file's name.
+        allow_empty: take a line without words for a sentence that was deleted.
+
     Raises:
-        InputError: not as many lines as sources.
+        InputError: not as many lines as sources, a line without words, or text that is not
+            tokenized as the sources are.
         DataError: a line is not the JSON that ``gec correct`` writes for this source, or missing.
     """
     label = name or Path(path).name
     rows = read_lines(path)
     if not rows or not rows[0].startswith('{"'):
         check_parallel({"the gold file": sources, path: rows})
+        check_fits(path, sources, rows, allow_empty=allow_empty)
         return System(label, tuple(Line(row) for row in rows), detailed=False)
     found: dict[int, Line] = {}
     for number, row in enumerate(rows, 1):
@@ -125,8 +138,44 @@ def read_system(path: str, sources: Sequence[str], name: str | None = None) -> S
     for place, source in enumerate(sources):
         if source.strip() and place not in found:
             raise DataError(f"{path} has no object for sentence {place + 1}: {source[:60]!r}")
-    lines = (found.get(place, Line(source)) for place, source in enumerate(sources))
-    return System(label, tuple(lines), detailed=True)
+    lines = tuple(found.get(place, Line(source)) for place, source in enumerate(sources))
+    check_fits(path, sources, [line.text for line in lines], allow_empty=allow_empty)
+    return System(label, lines, detailed=True)
+
+
+def check_fits(
+    name: str, sources: Sequence[str], lines: Sequence[str], *, allow_empty: bool = False
+) -> None:
+    """Refuse output that no scorer can say anything sensible about.
+
+    Output is taken for text that is not tokenized if in half of the sentences whose last token is a
+    full stop, an exclamation or a question mark it has such a mark joined to its last word.
+
+    Raises:
+        InputError: a line without words for a sentence that has some, or lines that are not
+            tokenized as the sources are; says the first.
+    """
+    ended = glued = 0
+    first = None
+    for number, (source, line) in enumerate(zip(sources, lines, strict=True), 1):
+        before, after = source.split(), line.split()
+        if before and not after:
+            if allow_empty:
+                continue
+            raise InputError(
+                f"{name}, line {number}: empty, but the sentence is {source[:60]!r}; "
+                "--allow-empty takes it for deleted"
+            )
+        if before and before[-1] in (".", "!", "?"):
+            ended += 1
+            if _GLUED.search(after[-1]) and after[-1] not in before:
+                glued += 1
+                first = first or number
+    if first and glued * 2 >= ended:
+        raise InputError(
+            f"{name}, line {first}: not tokenized as the gold file is: {lines[first - 1][-60:]!r} "
+            f"beside {sources[first - 1][-60:]!r}; separate words and marks by blanks"
+        )
 
 
 def _parse(row: Any, sources: Sequence[str]) -> tuple[int, Line]:
@@ -161,21 +210,19 @@ def evaluate(
 ) -> Result:
     """Score one system; ``gold`` and ``blocks`` are one file as the two scorers read it."""
     texts = [line.text for line in system.lines]
-    m2 = score_m2(texts, gold, beta=beta)
-    m2_counts = [
-        (len(s.matched), len(s.proposed) - len(s.matched), len(s.gold) - len(s.matched))
-        for s in m2.per_sentence
-    ]
+    maxmatch = score_m2(texts, gold, beta=beta)
     sources = [block.sentence for block in blocks]
     annotated = annotator.blocks(sources, texts)
     errant = compare(annotated, blocks, beta=beta, how=annotator.settings)
     typed = compare(annotated, errant_types(blocks, annotator), beta=beta)
     return Result(
         system=system,
-        m2=m2,
-        m2_interval=_bootstrap(m2_counts, beta, samples, seed),
+        m2=maxmatch,
+        m2_interval=tuple(bootstrap(m2.statistics(maxmatch), samples=samples, seed=seed).values()),
         errant=errant,
-        errant_interval=_bootstrap(errant.sentences, beta, samples, seed),
+        errant_interval=tuple(
+            bootstrap(errant_compare.statistics(errant), samples=samples, seed=seed).values()
+        ),
         by_type=typed.by_type,
         blocks=tuple(annotated),
         curve=tuple(_curve(system, annotator, blocks, beta)) if system.detailed else (),
@@ -197,12 +244,6 @@ def errant_types(blocks: Sequence[Block], annotator: Annotator) -> Sequence[Bloc
 def _counted(edit: Annotation) -> Annotation:
     """Errors that were only detected count as edits in the scores; let them do so by type."""
     return edit._replace(type="R:OTHER") if edit.type == "UNK" else edit
-
-
-def _bootstrap(
-    counts: Sequence[Sequence[int]], beta: float, samples: int, seed: int
-) -> tuple[Interval, Interval, Interval]:
-    return significance.bootstrap(np.array(counts), beta=beta, samples=samples, seed=seed)
 
 
 def _curve(
@@ -309,16 +350,41 @@ def losses(result: Result) -> list[int]:
     )
 
 
-def differing(a: Result, b: Result) -> list[int]:
-    """Return the sentences that two systems correct differently, the most telling first."""
-    pairs = zip(a.blocks, b.blocks, strict=True)
-    numbers = [n for n, (x, y) in enumerate(pairs) if x.annotations != y.annotations]
+def differing(results: Sequence[Result]) -> list[int]:
+    """Return the sentences that systems correct differently, the most telling first."""
+    rows = zip(*(result.blocks for result in results), strict=True)
+    numbers = [
+        n for n, row in enumerate(rows) if any(x.annotations != row[0].annotations for x in row)
+    ]
 
-    def net(result: Result, n: int) -> int:
-        counts = result.errant.sentences[n]
-        return 2 * counts.tp - counts.fp
+    def spread(n: int) -> int:
+        nets = [2 * counts.tp - counts.fp for counts in (r.errant.sentences[n] for r in results)]
+        return max(nets) - min(nets)
 
-    return sorted(numbers, key=lambda n: (-abs(net(b, n) - net(a, n)), n))
+    return sorted(numbers, key=lambda n: (-spread(n), n))
+
+
+@dataclass(frozen=True, slots=True)
+class Difference:
+    """ERRANT's F of one system less that of an earlier one; p adjusted for all pairs (Holm)."""
+
+    system: str
+    other: str
+    comparison: Comparison
+    p_adjusted: float
+
+
+def compare_systems(
+    results: Sequence[Result], *, samples: int = 1000, seed: int = 0
+) -> tuple[Difference, ...]:
+    """Compare every two systems; none for a single one."""
+    statistics = [errant_compare.statistics(result.errant) for result in results]
+    found = compare_all(statistics, samples=samples, seed=seed).comparisons
+    adjusted = holm([scores["f"].p for scores in found.values()])
+    return tuple(
+        Difference(results[j].system.name, results[i].system.name, scores["f"], p)
+        for ((i, j), scores), p in zip(found.items(), adjusted, strict=True)
+    )
 
 
 def edit_ratio(block: Block) -> float:
@@ -355,7 +421,7 @@ def render(
     *,
     title: str,
     gold_name: str,
-    comparison: Comparison | None,
+    differences: Sequence[Difference],
     settings: Mapping[str, object],
     examples: int = 10,
 ) -> str:
@@ -370,9 +436,7 @@ def render(
         "wins": [[_example(n, [r], gold) for n in wins(r)[:examples]] for r in results],
         "losses": [[_example(n, [r], gold) for n in losses(r)[:examples]] for r in results],
         "differing": [
-            _example(n, [a, b], gold)
-            for a, b in pairwise(results)
-            for n in differing(a, b)[:examples]
+            _example(n, results, gold) for n in differing(results)[:examples] if len(results) > 1
         ],
     }
     curves = {r.system.name: [(p.recall, p.precision) for p in r.curve] for r in results if r.curve}
@@ -385,7 +449,7 @@ def render(
         results=results,
         types=sorted({kind for r in results for kind in r.by_type}),
         no_counts=Counts(),
-        comparison=comparison,
+        differences=differences,
         settings=settings,
         curve_plot=plots.precision_recall(curves) if curves else "",
         speed_plot=plots.speed_by_edit_ratio(speeds) if any(speeds.values()) else "",
@@ -395,40 +459,112 @@ def render(
     )
 
 
-def main(args: argparse.Namespace) -> int:
-    """``gec report GOLD.m2 HYP [HYP2] --output PAGE.html``"""
-    if "-" in (args.gold, *args.hypotheses):
-        raise ConfigError("a report reads files, not standard input (-)")
-    if len(args.hypotheses) > 2:
-        raise ConfigError(f"a report compares at most 2 systems, not {len(args.hypotheses)}")
+def to_json(
+    results: Sequence[Result],
+    gold: Sequence[Block],
+    *,
+    title: str,
+    gold_name: str,
+    differences: Sequence[Difference],
+    settings: Mapping[str, object],
+    examples: int = 10,
+) -> str:
+    """Return what the page says as JSON; sentences are numbers from 1."""
+    shown = {
+        "title": title,
+        "gold": gold_name,
+        "sentences": len(gold),
+        "words": sum(len(block.sentence.split()) for block in gold),
+        "settings": settings,
+        "gec": __version__,
+        "systems": [_fields(result, examples) for result in results],
+        "differences": [asdict(difference) for difference in differences],
+        "differing": [n + 1 for n in differing(results)[:examples]],
+    }
+    return json.dumps(shown, ensure_ascii=False, indent=1) + "\n"
+
+
+def _fields(result: Result, examples: int) -> dict[str, object]:
+    names = ("precision", "recall", "f")
+
+    def typed(counts: Counts) -> dict[str, float]:
+        scores = zip(names, counts.scores(result.errant.beta), strict=True)
+        return counts._asdict() | dict(scores)
+
+    def scored(intervals: Sequence[Interval], signature: str) -> dict[str, object]:
+        scores = {name: asdict(x) for name, x in zip(names, intervals, strict=True)}
+        return scores | {"signature": signature}
+
+    return {
+        "name": result.system.name,
+        "m2": scored(result.m2_interval, result.m2.signature),
+        "errant": scored(result.errant_interval, result.errant.signature),
+        "types": {kind: typed(counts) for kind, counts in sorted(result.by_type.items())},
+        "curve": [asdict(point) for point in result.curve],
+        "wins": [n + 1 for n in wins(result)[:examples]],
+        "losses": [n + 1 for n in losses(result)[:examples]],
+    }
+
+
+def check_output(name: str) -> None:
+    """Refuse to work for a file that cannot be written.
+
+    Raises:
+        ConfigError: there is no such folder.
+    """
+    if name != "-" and not Path(name).absolute().parent.is_dir():
+        raise ConfigError(f"{name}: there is no such folder")
+
+
+def output_format(args: argparse.Namespace, known: Sequence[str]) -> str:
+    """Return ``--format``, or what the ending of ``--output`` says, else the first of ``known``."""
+    ending = Path(args.output).suffix.removeprefix(".")
+    chosen: str = args.format or (ending if ending in known else known[0])
+    return chosen
+
+
+def system_names(args: argparse.Namespace) -> list[str]:
+    """Return ``--names``, or the names of the files; equal ones get numbers.
+
+    Raises:
+        ConfigError: not as many names as systems.
+    """
     names = args.names.split(",") if args.names else [Path(name).name for name in args.hypotheses]
     if len(names) != len(args.hypotheses):
         raise ConfigError(f"{len(names)} names for {len(args.hypotheses)} systems")
     if len(set(names)) < len(names):
         names = [f"{name} ({number})" for number, name in enumerate(names, 1)]
-    if args.output != "-" and not Path(args.output).absolute().parent.is_dir():
-        raise ConfigError(f"{args.output}: there is no such folder")
+    return names
+
+
+def main(args: argparse.Namespace) -> int:
+    """``gec report GOLD.m2 HYP... --output PAGE.html``"""
+    if "-" in (args.gold, *args.hypotheses):
+        raise ConfigError("a report reads files, not standard input (-)")
+    names = system_names(args)
+    check_output(args.output)
     gold = read_blocks(args.gold)
     if not any(block.sentence.strip() for block in gold):
         raise InputError(f"{args.gold} holds no sentence")
     sources = [block.sentence for block in gold]
-    systems = [read_system(p, sources, n) for p, n in zip(args.hypotheses, names, strict=True)]
+    systems = [
+        read_system(path, sources, name, allow_empty=args.allow_empty)
+        for path, name in zip(args.hypotheses, names, strict=True)
+    ]
     annotator = Annotator(chosen_pipeline(args, types=True))
     options = {"beta": args.beta, "samples": args.samples, "seed": args.seed}
     m2_gold = read_gold(args.gold)
     if len(m2_gold) != len(gold):
         raise DataError(f"{args.gold}: M2 and ERRANT disagree on its sentences; is it CRLF?")
     results = [evaluate(system, m2_gold, gold, annotator, **options) for system in systems]
-    comparison = None
-    if len(results) == 2:
-        counts = (np.array(result.errant.sentences) for result in results)
-        comparison = significance.compare(*counts, **options)
-    page = render(
+    differences = compare_systems(results, samples=args.samples, seed=args.seed)
+    write = to_json if output_format(args, FORMATS) == "json" else render
+    page = write(
         results,
         gold,
         title=args.title or Path(args.gold).name,
         gold_name=Path(args.gold).name,
-        comparison=comparison,
+        differences=differences,
         settings=options | annotator.settings,
         examples=args.examples,
     )
@@ -437,6 +573,8 @@ def main(args: argparse.Namespace) -> int:
     for result in results:
         print(f"{result.system.name}: ERRANT F{args.beta:g} {result.errant_interval[2]}", file=out)
         print(f"{result.system.name}: M2 F{args.beta:g} {result.m2_interval[2]}", file=out)
-    if comparison:
-        print(f"difference in ERRANT F: {comparison.difference}, p = {comparison.p:.4f}", file=out)
+    for difference in differences:
+        pair = "" if len(results) == 2 else f", {difference.system} less {difference.other}"
+        found = difference.comparison
+        print(f"difference in ERRANT F{pair}: {found.difference}, p = {found.p:.4f}", file=out)
     return 0

@@ -87,7 +87,7 @@ def sari(
         f1_for_deletion=f1_for_deletion,
         paper_version=paper_version,
     )
-    return SariScore(*found.summed.tolist(), found.signature)
+    return _of(found)
 
 
 def statistics(
@@ -129,6 +129,11 @@ def statistics(
     )
     names = ("sari", "add", "keep", "delete")
     return Statistics(np.array(rows).reshape(len(rows), -1), scores, names, "sari", made)
+
+
+def _of(statistics: Statistics) -> SariScore:
+    value, add, keep, delete = statistics.summed.tolist()
+    return SariScore(value, add, keep, delete, statistics.signature)
 
 
 def _scores(counts: Numbers, f1_for_deletion: bool, paper_version: bool) -> Numbers:
@@ -241,6 +246,5 @@ def main(args: argparse.Namespace) -> int:
         check_parallel([(args.source, sources), (args.paired, lines)])
         return measured(hypotheses=lines)
 
-    score = SariScore(*found.summed.tolist(), found.signature)
-    show(score, as_json=args.json, significance=assessed(args, lambda: found, other))
+    show(_of(found), as_json=args.json, significance=assessed(args, lambda: found, other))
     return 0

@@ -14,6 +14,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -44,7 +45,7 @@ class Statistics:
             with several references is a mean over draws of them.
     """
 
-    rows: NDArray[np.number]
+    rows: NDArray[Any]
     score: Callable[[Numbers], Numbers]
     names: tuple[str, ...]
     main: str

@@ -606,6 +606,7 @@ def build_parser() -> argparse.ArgumentParser:
     evaluation.add_score(commands)
     evaluation.add_errant(commands)
     evaluation.add_report(commands)
+    evaluation.add_leaderboard(commands)
     _add_bench(commands)
     _add_train(commands)
     _add_distill(commands)

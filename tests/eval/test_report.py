@@ -107,6 +107,44 @@ def test_two_systems(page: Callable[..., str], capsys: pytest.CaptureFixture[str
     assert "old: 0 right, 0 wrong, 2 missed; new: 2 right, 0 wrong, 0 missed" in html
 
 
+def test_many_systems(page: Callable[..., str], capsys: pytest.CaptureFixture[str]) -> None:
+    plain = "".join(f"{source}\n" for source in SOURCES)
+    html = page(plain, jsonl(), plain.replace("has", "have"), options="--names old,new,mid")
+    printed = capsys.readouterr().out
+    assert "difference in ERRANT F, new less old: 0.7500" in printed
+    assert printed.count("difference in ERRANT F") == 3
+    assert "p, adjusted" in html
+    assert "Where they differ" in html
+    first = html[html.index("Where they differ") :]
+    assert "old: 0 right, 0 wrong, 2 missed; new: 2 right, 0 wrong, 0 missed; mid: 1" in first
+
+
+def test_the_same_as_json(page: Callable[..., str], file: File) -> None:
+    plain = "".join(f"{source}\n" for source in SOURCES)
+    page(plain, jsonl(), plain.replace("has", "have"), options="--names old,new,mid")
+    arguments = ["gold.m2", "system0", "system1", "system2", "-o", "page.json"]
+    options = ["--samples", "50", "--spacy-model", "en_pipeline", "--names", "old,new,mid"]
+    assert main(["report", *arguments, *options]) == 0
+    found = json.loads(Path("page.json").read_text(encoding="utf-8"))
+    assert (found["sentences"], found["words"], found["gold"]) == (4, 19, "gold.m2")
+    assert found["settings"]["samples"] == 50
+    old, new, mid = found["systems"]
+    assert (new["m2"]["f"]["value"], new["errant"]["f"]["value"]) == (0.75, 0.75)
+    assert new["m2"]["signature"].startswith("m2|version:3.2")
+    assert new["types"]["R:VERB:SVA"] == {
+        "tp": 2, "fp": 0, "fn": 1, "precision": 1.0, "recall": 0.6667, "f": 0.9091,
+    }  # fmt: skip
+    assert [len(system["curve"]) for system in (old, new, mid)] == [0, 4, 0]
+    assert (new["wins"], new["losses"], mid["wins"]) == ([3, 1], [2], [])
+    pairs = [(pair["system"], pair["other"]) for pair in found["differences"]]
+    assert pairs == [("new", "old"), ("mid", "old"), ("mid", "new")]
+    assert all(pair["comparison"]["p"] <= pair["p_adjusted"] for pair in found["differences"])
+    assert found["differing"] == [3, 1, 2]
+    again = ["report", *arguments[:-1], "page.txt", *options, "--format", "json"]
+    assert main(again) == 0
+    assert json.loads(Path("page.txt").read_text(encoding="utf-8")) == found
+
+
 def test_the_curve_leaves_out_the_least_certain_first(file: File) -> None:
     system = read_system(file(jsonl()), SOURCES)
     line = system.lines[2]
@@ -135,6 +173,12 @@ def test_blank_lines_are_not_in_jsonl_and_stay(file: File) -> None:
     ("content", "error", "message"),
     [
         ("one\ntwo\n", InputError, "has 2 lines, the gold file has 4"),
+        ("He goes .\n\nI has .\nShe .\n", InputError, "line 2: empty, but the sentence is 'It"),
+        (
+            "He goes .\nIt is fine.\nI has .\nShe saw him.\n",
+            InputError,
+            "line 2: not tokenized as the gold file is: 'It is fine.' beside 'It is fine .'",
+        ),
         ('{"broken\n', DataError, ":1: not what gec correct"),
         (jsonl().replace("It is fine .", "It is bad ."), DataError, ":2: .* is not sentence 2"),
         ('{"line": 9}\n', DataError, ":1: "),
@@ -155,7 +199,6 @@ def test_systems_that_do_not_fit(
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["a", "b", "c"], "at most 2 systems"),
         (["a", "--names", "x,y"], "2 names for 1 systems"),
         (["missing"], "missing: no such file"),
         (["-"], "reads files, not standard input"),
@@ -264,3 +307,14 @@ def test_output_to_standard_output_and_into_no_folder(
     assert capsys.readouterr().out.startswith("<!doctype html>")
     assert main(["report", gold, system, "-o", "nowhere/page.html", *options]) == 2
     assert "no such folder" in capsys.readouterr().err
+
+
+def test_a_deleted_sentence_can_be_allowed(file: File) -> None:
+    lines = "\n".join(["He goes .", "", *SOURCES[2:]]) + "\n"
+    system = read_system(file(lines), SOURCES, allow_empty=True)
+    assert system.lines[1].text == ""
+
+
+def test_a_joined_full_stop_here_and_there_is_no_other_tokenization(file: File) -> None:
+    lines = ["He lives in Washington D.C.", *SOURCES[1:]]
+    assert len(read_system(file("\n".join(lines)), SOURCES).lines) == 4

@@ -35,7 +35,7 @@ from __future__ import annotations
 
 import argparse
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Literal, NamedTuple
@@ -241,14 +241,13 @@ def measure(
     made = signature(
         "cleme", assumption=assumption, level=level, weighted=weighted, beta=beta, **(how or {})
     )
+    score: Callable[[Numbers], Numbers]
     if level == "corpus":
         values = _sum(chosen).scores(beta)
         rows, score = np.array(chosen), partial(_corpus_scores, beta=beta)
     else:
         rows, score = np.array([[*tally.scores(beta), 1.0] for tally in chosen]), _mean
-        columns = np.ascontiguousarray(
-            rows[:, :-1].T
-        )  # summed in the order of the authors' program
+        columns = np.ascontiguousarray(rows[:, :-1].T)  # sums in the order of the authors' program
         p, r, f, accuracy = columns.mean(axis=1).round(_DIGITS).tolist()
         values = p, r, f, accuracy
     return Measured(chosen, mean, beta, values, Statistics(rows, score, NAMES, "f", made))
@@ -422,7 +421,7 @@ def _mean(sums: Numbers) -> Numbers:
 
 def main(args: argparse.Namespace) -> int:
     """``gec score cleme HYP GOLD``"""
-    once([args.hypothesis, args.gold, args.paired or ""])
+    once([args.hypothesis, args.gold, args.paired])
     use_utf8()
     systems = Systems(args, read_reference(args.gold))
 

@@ -380,7 +380,7 @@ def read_weights(name: str) -> tuple[list[list[int]], int]:
 
 def main(args: argparse.Namespace) -> int:
     """``gec score gotoscorer HYP [HYP...] GOLD``"""
-    once([*args.hypotheses, args.gold, args.paired or ""])
+    once([*args.hypotheses, args.gold, args.paired])
     use_utf8()
     systems = Systems(args, read_reference(args.gold))
     names = [*args.hypotheses, *([args.paired] if args.paired else [])]

@@ -206,7 +206,7 @@ def _summary(
 
 def main(args: argparse.Namespace) -> int:
     """``gec score green HYP -s SOURCE -r REFERENCE...``"""
-    once([args.source, *args.references, args.hypothesis, args.paired or ""])
+    once([args.source, *args.references, args.hypothesis, args.paired])
     use_utf8()
     sources = read_lines(args.source)
     references = [read_lines(name) for name in args.references]

@@ -549,7 +549,7 @@ def _aspect(total: Counts, aspect: str, settings: _Settings) -> Aspect:
 
 def main(args: argparse.Namespace) -> int:
     """``gec score imeasure HYP GOLD``"""
-    once([args.hypothesis, args.gold, args.paired or ""])
+    once([args.hypothesis, args.gold, args.paired])
     use_utf8()
     reference = read_reference(args.gold)
     settings = _Settings(

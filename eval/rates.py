@@ -301,7 +301,7 @@ def _rate(part: int, whole: int) -> float | None:
 
 def rates_main(args: argparse.Namespace) -> int:
     """``gec score rates HYP GOLD``"""
-    once([args.hypothesis, args.gold, args.paired or ""])
+    once([args.hypothesis, args.gold, args.paired])
     use_utf8()
     systems = Systems(args, read_reference(args.gold), types=True)
     names = [args.hypothesis, *([args.paired] if args.paired else [])]
@@ -389,7 +389,7 @@ def _clean(sums: Numbers) -> Numbers:
 
 def clean_main(args: argparse.Namespace) -> int:
     """``gec score clean HYP SOURCE``"""
-    once([args.hypothesis, args.source, args.paired or ""])
+    once([args.hypothesis, args.source, args.paired])
     use_utf8()
     sources = read_lines(args.source)
 

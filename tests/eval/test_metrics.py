@@ -690,3 +690,17 @@ def test_weights_of_gotoscorer_are_written_and_read(
     file("weights", "2\n2 x\n")
     assert main([*command, "--weights", weights]) == 2
     assert "line 2: expected whole numbers, found '2 x'" in capsys.readouterr().err
+
+
+def test_leaderboard_of_these_metrics(files: dict[str, str], file: File, capsys: Capture) -> None:
+    """GoToScorer measures the difficulty over all systems of the board."""
+    pytest.importorskip("spacy")
+    systems = [files["better"], files["worse"], file("same", SOURCE)]
+    given = ["leaderboard", files["gold.m2"], *systems, "-r", files["better"], "--format", "json"]
+    more = ["--metrics", "green,cleme,gotoscorer,imeasure", "--samples", "20"]
+    assert main([*given, *more]) == 0
+    found = json.loads(capsys.readouterr().out)
+    signatures = [ranking["signature"] for ranking in found["rankings"]]
+    assert [text.partition("|")[0] for text in signatures] == more[1].split(",")
+    assert "|systems:3|" in signatures[2]
+    assert all(ranking["rows"][0]["system"] == "better" for ranking in found["rankings"])

@@ -101,7 +101,7 @@ def add_report(commands: Commands[argparse.ArgumentParser]) -> None:
     )
     add("--seed", type=natural, default=0, metavar="N", help="random seed (default: 0)")
     add("--beta", type=not_negative, default=0.5, metavar="B", help="beta of F (default: 0.5)")
-    add("--allow-empty", action="store_true", help="take an empty line for a deleted sentence")
+    _add_allow_empty(parser)
     add(
         "--examples",
         type=positive,
@@ -165,8 +165,13 @@ def add_leaderboard(commands: Commands[argparse.ArgumentParser]) -> None:
         help="level of significance after Holm's adjustment (default: 0.05)",
     )
     add("--beta", type=not_negative, default=0.5, metavar="B", help="beta of F (default: 0.5)")
-    add("--allow-empty", action="store_true", help="take an empty line for a deleted sentence")
+    _add_allow_empty(parser)
     _add_pipeline(parser)
+
+
+def _add_allow_empty(parser: argparse.ArgumentParser) -> None:
+    help = "take an empty line for a deleted sentence"
+    parser.add_argument("--allow-empty", action="store_true", help=help)
 
 
 def _add_json(parser: argparse.ArgumentParser) -> None:
@@ -512,6 +517,7 @@ def _add_green(metrics: Commands[argparse.ArgumentParser]) -> None:
         default="word",
         help="n-grams of words or of characters (default: word)",
     )
+    _add_allow_empty(parser)
     _add_resampling(parser)
     _add_json(parser)
 
@@ -540,6 +546,7 @@ def _add_cleme(metrics: Commands[argparse.ArgumentParser]) -> None:
     )
     add("--unweighted", action="store_true", help="do not weigh chunks by their length")
     add("--beta", type=not_negative, default=0.5, metavar="B", help="beta of F (default: 0.5)")
+    _add_allow_empty(parser)
     _add_resampling(parser)
     _add_pipeline(parser)
     _add_json(parser)
@@ -570,6 +577,7 @@ def _add_gotoscorer(metrics: Commands[argparse.ArgumentParser]) -> None:
     weights.add_argument("--unweighted", action="store_true", help="count every chunk as 1")
     add("--write-weights", metavar="FILE", help="write the difficulty to a file")
     add("--difficulty", action="store_true", help="print the mean weight of every error type")
+    _add_allow_empty(parser)
     _add_resampling(parser)
     _add_pipeline(parser)
     _add_json(parser)
@@ -614,6 +622,7 @@ def _add_imeasure(metrics: Commands[argparse.ArgumentParser]) -> None:
         metavar="N",
         help=f"mixtures of a sentence's edits that are tried at most (default: {IMEASURE_MOST})",
     )
+    _add_allow_empty(parser)
     _add_resampling(parser)
     _add_json(parser)
 
@@ -629,6 +638,7 @@ def _add_rates(metrics: Commands[argparse.ArgumentParser]) -> None:
     add("hypothesis", metavar="HYP", help=_EDITS)
     add("gold", metavar="GOLD", help="source sentences with ERRANT's edits, M2")
     add("--category", action="store_true", help="M:DET, R:DET and U:DET are one type, DET")
+    _add_allow_empty(parser)
     _add_resampling(parser)
     _add_pipeline(parser)
     _add_json(parser)
@@ -644,6 +654,7 @@ def _add_clean(metrics: Commands[argparse.ArgumentParser]) -> None:
     add = parser.add_argument
     add("hypothesis", metavar="HYP", help=_HYP)
     add("source", metavar="SOURCE", help="the correct sentences that the system got")
+    _add_allow_empty(parser)
     _add_resampling(parser)
     _add_json(parser)
 

@@ -42,6 +42,7 @@ from gec.eval.score import (
     use_utf8,
 )
 from gec.eval.significance import Numbers, Statistics
+from gec.eval.system_edits import read_output
 
 Grams = Counter[tuple[str, ...]]
 
@@ -210,11 +211,10 @@ def main(args: argparse.Namespace) -> int:
     use_utf8()
     sources = read_lines(args.source)
     references = [read_lines(name) for name in args.references]
-    named = [(args.source, sources), *zip(args.references, references, strict=True)]
+    check_parallel([(args.source, sources), *zip(args.references, references, strict=True)])
 
     def measured(name: str) -> tuple[Statistics, tuple[float, ...], tuple[int, ...]]:
-        hypotheses = read_lines(name)
-        check_parallel([*named, (name, hypotheses)])
+        hypotheses = read_output(args, name, args.source, sources)
         return _counted(sources, hypotheses, references, args.n, args.beta, args.unit)
 
     statistics, sentences, chosen = measured(args.hypothesis)

@@ -57,14 +57,13 @@ from gec.eval.score import (
     assessed,
     check_parallel,
     once,
-    read_lines,
     show,
     signature,
     use_utf8,
     warn,
 )
 from gec.eval.significance import Numbers, Statistics, f_score
-from gec.eval.system_edits import read_reference
+from gec.eval.system_edits import read_output, read_reference
 
 Words = Sequence[str]
 Counts = NDArray[np.int64]  # [..., 5]: columns of the alignment that are TN, FN, FP, TP, FPN
@@ -557,8 +556,7 @@ def main(args: argparse.Namespace) -> int:
     )
 
     def measured(name: str) -> tuple[Statistics, IScore]:
-        hypotheses = read_lines(name)
-        check_parallel([(args.gold, reference.sources), (name, hypotheses)])
+        hypotheses = read_output(args, name, args.gold, reference.sources)
         return measure(hypotheses, reference.blocks, settings)
 
     statistics, score = measured(args.hypothesis)

@@ -53,6 +53,7 @@ from gec.eval.system_edits import (
     changes_by_coder,
     check_sentences,
     only_changes,
+    read_output,
     read_reference,
 )
 
@@ -394,9 +395,7 @@ def clean_main(args: argparse.Namespace) -> int:
     sources = read_lines(args.source)
 
     def lines(name: str) -> list[str]:
-        found = read_lines(name)
-        check_parallel([(args.source, sources), (name, found)])
-        return found
+        return read_output(args, name, args.source, sources)
 
     hypotheses = lines(args.hypothesis)
     significance = assessed(

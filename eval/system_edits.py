@@ -15,6 +15,7 @@ from typing import NamedTuple
 from gec.errors import DataError, InputError
 from gec.eval.errant_compare import Annotation, Block, outside, read_blocks
 from gec.eval.pipeline import chosen_pipeline
+from gec.eval.report import check_fits
 from gec.eval.score import check_parallel, read_lines, warn_of_outside
 
 _NOTHING = ("noop", "UNK", "Um")  # no edit, or an error without a correction
@@ -59,7 +60,7 @@ class Systems:
         """Return an output's edits.
 
         Raises:
-            InputError: the file cannot be read, or has more or fewer sentences than the reference.
+            InputError: as for :func:`read_output`.
             DataError: an M2 file is malformed or has other sentences; says which.
         """
         if name.endswith(".m2"):
@@ -68,9 +69,8 @@ class Systems:
             check_sentences(self.reference.name, self.reference.blocks, name, blocks)
             self.settings.setdefault("edits", "file")
             return blocks
-        lines = read_lines(name)
-        check_parallel([(self.reference.name, self.reference.sources), (name, lines)])
-        return self._annotated(lines)
+        reference = self.reference
+        return self._annotated(read_output(self.args, name, reference.name, reference.sources))
 
     def _annotated(self, lines: Sequence[str]) -> Sequence[Block]:
         from gec.eval.errant import Annotator
@@ -79,6 +79,21 @@ class Systems:
             self._annotator = Annotator(chosen_pipeline(self.args, types=self.types))
         self.settings |= self._annotator.settings
         return self._annotator.blocks(self.reference.sources, lines)
+
+
+def read_output(
+    args: argparse.Namespace, name: str, source: str, sources: Sequence[str]
+) -> list[str]:
+    """Return a system's sentences, beside those of the file called ``source``.
+
+    Raises:
+        InputError: the file cannot be read, has more or fewer lines, is not tokenized as the
+            sources are, or (without ``--allow-empty``) has an empty line; says which.
+    """
+    lines = read_lines(name)
+    check_parallel([(source, sources), (name, lines)])
+    check_fits(name, sources, lines, allow_empty=args.allow_empty)
+    return lines
 
 
 def read_reference(name: str) -> Reference:

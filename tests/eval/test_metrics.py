@@ -664,6 +664,19 @@ def test_commands_refuse_files_that_do_not_fit(
     assert f"{short} has 1 lines" in capsys.readouterr().err
 
 
+@pytest.mark.parametrize("metric", COMMANDS)
+def test_commands_refuse_what_is_no_output(
+    metric: str, files: dict[str, str], file: File, capsys: Capture
+) -> None:
+    empty, joined = file("empty", "He goes to school .\n\n"), file("joined", "He goes.\nFine.\n")
+    more = [files.get(word, word) for word in COMMANDS[metric][1:]]
+    more += ["--unweighted"] if metric == "gotoscorer" else []
+    for name, error in ((empty, "line 2: empty"), (joined, "line 1: not tokenized as")):
+        assert main(["score", metric, name, *more]) == 2
+        assert f"{name}, {error}" in capsys.readouterr().err
+    assert main(["score", metric, empty, *more, "--allow-empty"]) == 0
+
+
 def test_edits_of_another_tokenization_are_refused(
     files: dict[str, str], file: File, capsys: Capture
 ) -> None:

@@ -129,7 +129,7 @@ def add_leaderboard(commands: Commands[argparse.ArgumentParser]) -> None:
         nargs="+",
         default=[],
         metavar="FILE",
-        help="corrected sentences, one file per set, for gleu and sari",
+        help="corrected sentences, one file per set, for gleu, sari and green",
     )
     add(
         "--metrics",

@@ -9,6 +9,7 @@ errant are run here and now. DATA, the folder of the corpora, adds the rows for 
 from __future__ import annotations
 
 import contextlib
+import dataclasses
 import io
 import json
 import subprocess
@@ -20,6 +21,11 @@ from typing import Any
 from unittest import mock
 
 from gec.cli import main
+from gec.eval.cleme import cleme
+from gec.eval.errant_compare import parse_blocks
+from gec.eval.gotoscorer import gotoscorer
+from gec.eval.green import green
+from gec.eval.imeasure import imeasure
 
 HERE = Path(__file__).parent
 CASES = HERE.parent / "tests" / "eval" / "data"
@@ -105,6 +111,76 @@ def live() -> Iterator[Row]:
     theirs = f"{sum(scores) / len(scores):f}"
     shown = "`gec score rouge HYP REF`, rougeL F"
     yield shown, "rouge-score, run beside it", "the same", theirs, ours.split(",")[1]
+
+
+def newer() -> Iterator[Row]:
+    """The metrics whose cases hold texts, edits and numbers together."""
+    for name, program in {
+        "green": "shotakoyama/green",
+        "cleme": "THUKElab/CLEME, 2 assumptions, 2 levels, with and without weights",
+        "gotoscorer": "gotutiyan/GTS 1.1.0",
+        "imeasure": "mfelice/imeasure, Python 2.7.18, mixed or not, 3 criteria",
+    }.items():
+        found = json.loads((CASES / "metrics_expected" / f"{name}.json").read_text("utf-8"))
+        cases = f"{len(found)} cases: all numbers"
+        ours = equal(METRIC_CASES[name](case) for case in found)
+        yield f"`gec score {name}`", program, cases, str(len(found)), ours
+
+
+def green_case(case: Any) -> bool:
+    texts = (case["sources"], case["hypotheses"], case["references"])
+    score = green(*texts, beta=case["beta"])
+    numbers = zip((score.f, *score.sentences), (case["f"], *case["sentences"]), strict=True)
+    return all(abs(ours - theirs) < 1e-12 for ours, theirs in numbers)
+
+
+def cleme_case(case: Any) -> bool:
+    sides = [parse_blocks(case[side], side) for side in ("hypothesis", "reference")]
+    names = {"F": "f", "Acc": "accuracy", "P": "precision", "R": "recall"}
+    for how, wanted in case["expected"].items():
+        level, assumption, weighted = how.split()
+        score = cleme(*sides, assumption=assumption, level=level, weighted=weighted == "weighted")  # type: ignore[arg-type]
+        digits = {name: 4 if name in names else 2 for name in wanted}
+        ours = {name: round(getattr(score, names.get(name, name)), digits[name]) for name in wanted}
+        if ours != wanted:
+            return False
+    return True
+
+
+def gotoscorer_case(case: Any) -> bool:
+    systems = [parse_blocks(text, "system") for text in case["systems"]]
+    score = gotoscorer(systems, parse_blocks(case["reference"], "reference"))
+    ours = [dataclasses.astuple(system)[1:] for system in score.systems]
+    return all(
+        abs(a - b) < 1e-9
+        for row, wanted in zip(ours, case["scores"], strict=True)
+        for a, b in zip(row, wanted, strict=True)
+    )
+
+
+def imeasure_case(case: Any) -> bool:
+    reference = parse_blocks(case["reference"], "reference")
+    for how, wanted in case["expected"].items():
+        mix, level, optimise = how.split()
+        score = imeasure(
+            case["hypotheses"], reference, mix=mix == "mix", level=level, optimise=optimise
+        )
+        if [list(row) for row in score.sentences] != wanted["sentences"]:
+            return False
+        if (
+            abs(score.i - wanted["c"]["i"]) > 1e-12
+            or abs(score.detection.i - wanted["d"]["i"]) > 1e-12
+        ):
+            return False
+    return True
+
+
+METRIC_CASES = {
+    "green": green_case,
+    "cleme": cleme_case,
+    "gotoscorer": gotoscorer_case,
+    "imeasure": imeasure_case,
+}
 
 
 def corpora(data: Path) -> Iterator[Row]:
@@ -221,6 +297,7 @@ def rows(data: Path | None) -> Iterator[Row]:
     cases = "20 cases: output and exit status"
     yield "`gec score gleu`", "gleu.py of JFLEG, Python 3.11", cases, "20", equal(gleu())
     yield "`gec score sari`", "EASSE", "5 cases in 2 modes, 10 digits", "10", equal(sari())
+    yield from newer()
     yield from live()
     if data:
         yield from corpora(data)

@@ -22,6 +22,7 @@ from gec.arguments import (
     number,
     positive,
 )
+from gec.eval.metric_options import IMEASURE_LEVELS, IMEASURE_MOST, IMEASURE_OPTIMISED
 from gec.eval.score import ReferenceExit
 
 _HYP = "the system's output, one tokenized sentence a line"
@@ -52,6 +53,12 @@ def add_score(commands: Commands[argparse.ArgumentParser]) -> None:
     _add_translation(metrics)
     _add_rouge(metrics)
     _add_sari(metrics)
+    _add_green(metrics)
+    _add_cleme(metrics)
+    _add_gotoscorer(metrics)
+    _add_imeasure(metrics)
+    _add_rates(metrics)
+    _add_clean(metrics)
     _add_exact(metrics)
 
 
@@ -94,7 +101,7 @@ def add_report(commands: Commands[argparse.ArgumentParser]) -> None:
     )
     add("--seed", type=natural, default=0, metavar="N", help="random seed (default: 0)")
     add("--beta", type=not_negative, default=0.5, metavar="B", help="beta of F (default: 0.5)")
-    add("--allow-empty", action="store_true", help="take an empty line for a deleted sentence")
+    _add_allow_empty(parser)
     add(
         "--examples",
         type=positive,
@@ -122,7 +129,7 @@ def add_leaderboard(commands: Commands[argparse.ArgumentParser]) -> None:
         nargs="+",
         default=[],
         metavar="FILE",
-        help="corrected sentences, one file per set, for gleu and sari",
+        help="corrected sentences, one file per set, for gleu, sari and green",
     )
     add(
         "--metrics",
@@ -158,8 +165,13 @@ def add_leaderboard(commands: Commands[argparse.ArgumentParser]) -> None:
         help="level of significance after Holm's adjustment (default: 0.05)",
     )
     add("--beta", type=not_negative, default=0.5, metavar="B", help="beta of F (default: 0.5)")
-    add("--allow-empty", action="store_true", help="take an empty line for a deleted sentence")
+    _add_allow_empty(parser)
     _add_pipeline(parser)
+
+
+def _add_allow_empty(parser: argparse.ArgumentParser) -> None:
+    help = "take an empty line for a deleted sentence"
+    parser.add_argument("--allow-empty", action="store_true", help=help)
 
 
 def _add_json(parser: argparse.ArgumentParser) -> None:
@@ -508,6 +520,172 @@ def _add_sari(metrics: Commands[argparse.ArgumentParser]) -> None:
         help="score deletion by precision instead of F1",
     )
     add("--paper-version", action="store_true", help="average P and R before F, as in the paper")
+    _add_resampling(parser)
+    _add_json(parser)
+
+
+def _add_green(metrics: Commands[argparse.ArgumentParser]) -> None:
+    parser = command(
+        metrics, "green", _run("green"), "GREEN, an F-score over n-grams (Koyama et al. 2024)."
+    )
+    parser.usage = "%(prog)s HYP -s FILE -r FILE [FILE ...] [OPTION ...]"
+    add = parser.add_argument
+    add("hypothesis", metavar="HYP", help=_HYP)
+    add(
+        "-r",
+        "--references",
+        nargs="+",
+        required=True,
+        metavar="FILE",
+        help="corrected sentences, one file per set",
+    )
+    add("-s", "--source", required=True, metavar="FILE", help="the original sentences")
+    add("-n", type=positive, default=4, metavar="N", help="longest n-gram (default: 4)")
+    add("--beta", type=not_negative, default=2.0, metavar="B", help="beta of F (default: 2)")
+    add(
+        "--unit",
+        choices=("word", "char"),
+        default="word",
+        help="n-grams of words or of characters (default: word)",
+    )
+    _add_allow_empty(parser)
+    _add_resampling(parser)
+    _add_json(parser)
+
+
+_EDITS = f"{_HYP}; or its edits, a file whose name ends in .m2"
+
+
+def _add_cleme(metrics: Commands[argparse.ArgumentParser]) -> None:
+    parser = command(
+        metrics, "cleme", _run("cleme"), "CLEME, chunks with shared borders (Ye et al. 2023)."
+    )
+    add = parser.add_argument
+    add("hypothesis", metavar="HYP", help=_EDITS)
+    add("gold", metavar="GOLD", help="source sentences with reference edits, M2")
+    add(
+        "--assumption",
+        choices=("dependent", "independent"),
+        default="dependent",
+        help="compare with one reference at a time, or with all at each chunk (default: dependent)",
+    )
+    add(
+        "--level",
+        choices=("corpus", "sentence"),
+        default="corpus",
+        help="scores of the corpus, or means over sentences (default: corpus)",
+    )
+    add("--unweighted", action="store_true", help="do not weigh chunks by their length")
+    add("--beta", type=not_negative, default=0.5, metavar="B", help="beta of F (default: 0.5)")
+    _add_allow_empty(parser)
+    _add_resampling(parser)
+    _add_pipeline(parser)
+    _add_json(parser)
+
+
+def _add_gotoscorer(metrics: Commands[argparse.ArgumentParser]) -> None:
+    parser = command(
+        metrics,
+        "gotoscorer",
+        _run("gotoscorer"),
+        "GoToScorer: errors weighed by how few systems correct them (Gotou et al. 2020).",
+    )
+    parser.usage = "%(prog)s HYP [HYP ...] GOLD [OPTION ...]"
+    add = parser.add_argument
+    add("hypotheses", nargs="+", metavar="HYP", help=_EDITS)
+    add("gold", metavar="GOLD", help="source sentences with reference edits, M2")
+    add(
+        "--annotator",
+        type=natural,
+        default=0,
+        metavar="N",
+        help="whose edits are the reference (default: 0)",
+    )
+    weights = parser.add_mutually_exclusive_group()
+    weights.add_argument(
+        "--weights", metavar="FILE", help="difficulty measured before, a file of the authors' form"
+    )
+    weights.add_argument("--unweighted", action="store_true", help="count every chunk as 1")
+    add("--write-weights", metavar="FILE", help="write the difficulty to a file")
+    add("--difficulty", action="store_true", help="print the mean weight of every error type")
+    _add_allow_empty(parser)
+    _add_resampling(parser)
+    _add_pipeline(parser)
+    _add_json(parser)
+
+
+def _add_imeasure(metrics: Commands[argparse.ArgumentParser]) -> None:
+    parser = command(
+        metrics,
+        "imeasure",
+        _run("imeasure"),
+        "The I-measure, improvement over the source (Felice and Briscoe 2015).",
+    )
+    add = parser.add_argument
+    add("hypothesis", metavar="HYP", help=_HYP)
+    add("gold", metavar="GOLD", help="source sentences with reference edits, M2")
+    add("--no-mix", action="store_true", help="do not mix the edits of different annotators")
+    add(
+        "--optimise",
+        choices=IMEASURE_OPTIMISED,
+        default="cwacc",
+        help="what the best reference has most of: c or d (correction, detection) "
+        "and the score (default: cwacc)",
+    )
+    add(
+        "--level",
+        choices=IMEASURE_LEVELS,
+        default="sent",
+        help="choose references by the sentence alone or by the running totals (default: sent)",
+    )
+    add("--beta", type=not_negative, default=1.0, metavar="B", help="beta of F (default: 1)")
+    add(
+        "--weight",
+        type=not_negative,
+        default=2.0,
+        metavar="W",
+        help="weight of corrections in weighted accuracy (default: 2)",
+    )
+    add(
+        "--most",
+        type=positive,
+        default=IMEASURE_MOST,
+        metavar="N",
+        help=f"mixtures of a sentence's edits that are tried at most (default: {IMEASURE_MOST})",
+    )
+    _add_allow_empty(parser)
+    _add_resampling(parser)
+    _add_json(parser)
+
+
+def _add_rates(metrics: Commands[argparse.ArgumentParser]) -> None:
+    parser = command(
+        metrics,
+        "rates",
+        _run("rates", "rates_main"),
+        "Success and over-correction by error type, with Holm's adjustment.",
+    )
+    add = parser.add_argument
+    add("hypothesis", metavar="HYP", help=_EDITS)
+    add("gold", metavar="GOLD", help="source sentences with ERRANT's edits, M2")
+    add("--category", action="store_true", help="M:DET, R:DET and U:DET are one type, DET")
+    _add_allow_empty(parser)
+    _add_resampling(parser)
+    _add_pipeline(parser)
+    _add_json(parser)
+
+
+def _add_clean(metrics: Commands[argparse.ArgumentParser]) -> None:
+    parser = command(
+        metrics,
+        "clean",
+        _run("rates", "clean_main"),
+        "Needless changes of correct text, per 1,000 words.",
+    )
+    add = parser.add_argument
+    add("hypothesis", metavar="HYP", help=_HYP)
+    add("source", metavar="SOURCE", help="the correct sentences that the system got")
+    _add_allow_empty(parser)
     _add_resampling(parser)
     _add_json(parser)
 

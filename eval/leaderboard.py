@@ -17,12 +17,12 @@ import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
-from functools import cached_property
+from functools import cached_property, lru_cache
 from pathlib import Path
 
 from gec import __version__
 from gec.errors import ConfigError, DataError, InputError
-from gec.eval import errant_compare, gleu, m2, plots, sari
+from gec.eval import cleme, errant_compare, gleu, gotoscorer, green, imeasure, m2, plots, sari
 from gec.eval.errant import Annotator
 from gec.eval.errant_compare import Block
 from gec.eval.report import check_output, output_format, read_system, system_names
@@ -120,11 +120,39 @@ def _sari(test: TestSet, hypotheses: Lines) -> Statistics:
     return sari.statistics(test.sources, hypotheses, test.references)
 
 
+def _green(test: TestSet, hypotheses: Lines) -> Statistics:
+    return green.green_statistics(test.sources, hypotheses, test.references)
+
+
+def _cleme(test: TestSet, hypotheses: Lines) -> Statistics:
+    edits, how = test.edits(hypotheses), test.annotator.settings
+    return cleme.measure(edits, test.blocks, beta=test.beta, how=how).statistics
+
+
+def _gotoscorer(test: TestSet, hypotheses: Lines) -> Statistics:
+    """The difficulty is measured over all systems of the board."""
+    return _together(test)[test.outputs.index(hypotheses)]
+
+
+@lru_cache(maxsize=1)
+def _together(test: TestSet) -> Sequence[Statistics]:
+    edits = [test.edits(output) for output in test.outputs]
+    return gotoscorer.measure(edits, test.blocks, how=test.annotator.settings).statistics
+
+
+def _imeasure(test: TestSet, hypotheses: Lines) -> Statistics:
+    return imeasure.imeasure_statistics(hypotheses, test.blocks)
+
+
 METRICS: dict[str, Metric] = {
     "m2": Metric("M2", _m2),
     "errant": Metric("ERRANT", _errant),
     "gleu": Metric("GLEU", _gleu, needs_references=True),
     "sari": Metric("SARI", _sari, needs_references=True),
+    "green": Metric("GREEN", _green, needs_references=True),
+    "cleme": Metric("CLEME", _cleme),
+    "gotoscorer": Metric("GoToScorer", _gotoscorer),
+    "imeasure": Metric("I-measure", _imeasure),
 }
 
 

@@ -254,6 +254,12 @@ def test_python_in_the_readme_runs(
         exec(compile(block, "README.md", "exec"), {})
 
 
+def test_citation_names_this_version() -> None:
+    text = (ROOT / "CITATION.cff").read_text(encoding="utf-8")
+    assert f"\nversion: {gec.__version__}\n" in text
+    assert "\nlicense: Apache-2.0\n" in text
+
+
 # ------------------------------------------------------------------------------------------ arrows
 
 

@@ -71,7 +71,7 @@ sanitize: .venv/.tests
 	gcc -g -O1 -fsanitize=address,undefined -fno-sanitize-recover=all -fopenmp -ffp-contract=off \
 		-shared -fPIC $$($(BIN)/python -c 'import sysconfig; print("-I" + sysconfig.get_path("include"))') \
 		models/_native.c -o build/sanitize/gec/models/_native.so
-	for run in "-m pytest -q tests/models/test_native.py tests/models/test_quantization.py" \
+	for run in "-m pytest -q tests/models/test_native.py tests/models/test_llama.py tests/models/test_quantization.py" \
 		"tests/fuzz_bundles.py --inputs $(SANITIZE_INPUTS) --seed $(SANITIZE_SEED)"; do \
 		PYTHONSAFEPATH=1 PYTHONPATH=build/sanitize:tests OMP_NUM_THREADS=1 \
 			ASAN_OPTIONS=detect_leaks=0:malloc_context_size=5:quarantine_size_mb=64 \

@@ -29,11 +29,12 @@ from safetensors.torch import load_file, save_file
 from torch import Tensor
 
 from gec.errors import ConfigError, DataError
-from gec.models import pretrained
+from gec.models import pretrained, update
 from gec.models.llama import Llama, LlamaConfig, rotations
 from gec.models.training import finetune_data
 from gec.models.training.finetune_data import Examples
 from gec.models.training.recipe import build, parse_duration, read_layers
+from gec.untrusted import guarded
 
 METHOD = "finetune"
 ChunkLoss = Callable[[Tensor, Tensor, Tensor], tuple[Tensor, Tensor]]
@@ -298,7 +299,7 @@ def train(
     """Train for ``budget`` seconds of steps; Ctrl-C or SIGTERM saves and ends.
 
     Args:
-        init: a ``weights.safetensors`` to begin from, instead of the pretrained ones.
+        init: a ``weights.safetensors``, or an update's folder, to begin from.
 
     Raises:
         ConfigError, DataError, ModelError: a recipe, data or a checkpoint that cannot be used.
@@ -319,7 +320,7 @@ def train(
     torch.manual_seed(seed)
     config, state, _ = pretrained.load(pretrained.of_recipe(recipe))
     if init is not None:
-        state = load_file(init)
+        state = _begin_from(init, state)
     trainer = Trainer(config, state, training)
     progress = _restore(trainer, checkpoint) if checkpoint.exists() else Progress()
     trainer.put_back()
@@ -354,6 +355,13 @@ def train(
                 saved = time.monotonic()
     _save(trainer, progress, checkpoint)
     return progress
+
+
+def _begin_from(init: Path, base: dict[str, Tensor]) -> dict[str, Tensor]:
+    path = init / "update.safetensors" if init.is_dir() else init
+    with guarded(f"cannot read {path}"):
+        stored = load_file(path)
+        return update.expand(base, stored) if init.is_dir() else stored
 
 
 def _log(

@@ -10,10 +10,11 @@ import numpy as np
 import pytest
 import torch
 import torch.nn.functional as F
+from safetensors.torch import load_file, save_file
 from torch import Tensor
 
-from gec.errors import ConfigError, DataError
-from gec.models import pretrained
+from gec.errors import ConfigError, DataError, ModelError
+from gec.models import pretrained, update
 from gec.models.llama import Llama, LlamaConfig
 from gec.models.training import finetune, finetune_data
 from gec.models.training.finetune import Batch, Batches, TiedCrossEntropy, TrainingRecipe
@@ -164,6 +165,34 @@ def test_it_learns_and_a_resumed_run_is_the_same_run(
     (stopped / "last.ckpt").write_bytes(b"no")
     with pytest.raises(DataError, match="cannot read checkpoint"):
         run(stopped, resume=True)
+
+
+def test_a_run_may_begin_from_weights_or_from_an_update(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    recipe, packed, base = tmp_path / "r.toml", tmp_path / "packed", random_state()
+    recipe.write_text(RECIPE)
+    packed.mkdir()
+    some_examples().save(packed / "examples.npz")
+    monkeypatch.setattr(pretrained, "load", lambda _: (CONFIG, random_state(), None))
+    frozen = "embedding.weight"
+    tuned = {n: t if n == frozen else t + torch.randn_like(t) * 0.1 for n, t in base.items()}
+    update.write(tmp_path / "update", base, tuned)
+    save_file(tuned, tmp_path / "w.safetensors")
+    expected = {
+        tmp_path / "w.safetensors": tuned,
+        tmp_path / "update": update.expand(base, update.compress(base, tuned)),
+    }
+    for number, (init, wanted) in enumerate(expected.items()):
+        out = tmp_path / str(number)
+        finetune.train(recipe, packed, out, budget=0, init=init)
+        found = load_file(out / "weights.safetensors")
+        assert found.keys() == wanted.keys()
+        assert all(torch.equal(found[name], wanted[name]) for name in wanted)
+        with pytest.raises(ConfigError, match="--init"):
+            finetune.train(recipe, packed, out, budget=0, init=init, resume=True)
+    with pytest.raises(ModelError, match="cannot read"):
+        finetune.train(recipe, packed, tmp_path / "x", budget=0, init=tmp_path / "packed")
 
 
 def test_examples_are_read_as_they_were_written(tmp_path: Path) -> None:

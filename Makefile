@@ -60,6 +60,7 @@ types: .venv/.tests
 		--cache-dir ../../.mypy_cache --package gec
 
 # A second tree of links, in which the kernel is compiled to stop at what it must not do. Needs gcc.
+# libstdc++ comes first, too: else the address sanitizer ends at another library's first exception.
 SANITIZE_INPUTS ?= 2000
 SANITIZE_SEED ?= 0
 
@@ -75,7 +76,8 @@ sanitize: .venv/.tests
 		"tests/fuzz_bundles.py --inputs $(SANITIZE_INPUTS) --seed $(SANITIZE_SEED)"; do \
 		PYTHONSAFEPATH=1 PYTHONPATH=build/sanitize:tests OMP_NUM_THREADS=1 \
 			ASAN_OPTIONS=detect_leaks=0:malloc_context_size=5:quarantine_size_mb=64 \
-			LD_PRELOAD=$$(gcc -print-file-name=libasan.so) $(BIN)/python $$run || exit 1; \
+			LD_PRELOAD="$$(gcc -print-file-name=libasan.so) $$(gcc -print-file-name=libstdc++.so.6)" \
+			$(BIN)/python $$run || exit 1; \
 	done
 
 format: .venv/.tests

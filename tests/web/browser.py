@@ -103,7 +103,7 @@ class Editor:
     def close(self) -> None:
         """Close the tab; nothing may have gone wrong in it unseen."""
         self.context.close()
-        assert self.errors == []
+        assert not self.errors, self.errors  # named here: pytest does not rewrite helpers
 
     def _said(self, message: Any) -> None:
         # Chromium itself tries to carry styles along when it joins lines; the policy stops it.

@@ -26,7 +26,8 @@ from gec.web.server import Server
 def running(corrector: RuleCorrector | Corrector | None = None, **settings: Any) -> Iterator[str]:
     """Serve in a thread, with the settings of ``gec serve``; yields the address."""
     corrector = corrector or RuleCorrector()
-    config = Config(**{"port": 0, "rate": 0.0, **settings})
+    # requests that the page gave up while the rules were held back keep their places
+    config = Config(**{"port": 0, "rate": 0.0, "client_requests": 0, **settings})
     server = Server(create_app(config, corrector=corrector), config)  # type: ignore[arg-type]
     if isinstance(corrector, RuleCorrector):
         corrector.clear()  # the server's own first sentence

@@ -1071,6 +1071,7 @@ def test_everything_can_be_reached_by_keyboard(editor: Editor) -> None:
 def test_a_card_lets_the_focus_go(editor: Editor) -> None:
     editor.type("It is teh end. ")
     editor.wait_underlined(spelling=["teh"])
+    editor.wait_text("#count", "1")  # the panel has its buttons
     page, focus = editor.page, "document.activeElement.id"
     editor.press("F8", "Shift+Tab", "Shift+Tab")
     assert page.evaluate(focus) == "text"

@@ -65,13 +65,14 @@ SANITIZE_INPUTS ?= 2000
 SANITIZE_SEED ?= 0
 
 sanitize: .venv/.tests
-	@rm -rf build/sanitize && mkdir -p build/sanitize/gec/models
+	@rm -rf build/sanitize && mkdir -p build/sanitize/gec/models/engines
 	@ln -s "$(CURDIR)"/gec/* build/sanitize/gec/
 	@ln -s "$(CURDIR)/eval" "$(CURDIR)/web" build/sanitize/gec/
-	@ln -s $(filter-out %.so,$(addprefix "$(CURDIR)"/,$(wildcard models/*))) build/sanitize/gec/models/
+	@ln -s $(addprefix "$(CURDIR)"/,$(filter-out models/engines,$(wildcard models/*))) build/sanitize/gec/models/
+	@ln -s "$(CURDIR)"/models/engines/*.py build/sanitize/gec/models/engines/
 	gcc -g -O1 -fsanitize=address,undefined -fno-sanitize-recover=all -fopenmp -ffp-contract=off \
 		-shared -fPIC $$($(BIN)/python -c 'import sysconfig; print("-I" + sysconfig.get_path("include"))') \
-		models/_native.c -o build/sanitize/gec/models/_native.so
+		models/engines/_native.c -o build/sanitize/gec/models/engines/_native.so
 	for run in "-m pytest -q tests/models/test_native.py tests/models/test_llama.py tests/models/test_quantization.py" \
 		"tests/fuzz_bundles.py --inputs $(SANITIZE_INPUTS) --seed $(SANITIZE_SEED)"; do \
 		PYTHONSAFEPATH=1 PYTHONPATH=build/sanitize:tests OMP_NUM_THREADS=1 \
@@ -104,7 +105,7 @@ MODEL ?= en-large
 
 model-wheel: .venv/.tests
 	$(BIN)/gec model get $(MODEL)
-	$(BIN)/python -m gec.models.wheel $(MODEL) dist
+	$(BIN)/python -m gec.models.fetch.wheel $(MODEL) dist
 
 clean:
 	rm -rf .venv .venv-fairseq build dist *.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis

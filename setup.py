@@ -36,8 +36,8 @@ def version() -> str:
 # Optional: without a compiler the same products are made by torch, more slowly. OpenMP's functions
 # are not linked in: they are those of torch (see the file).
 KERNEL = Extension(
-    "gec.models._native",
-    ["models/_native.c"],
+    "gec.models.engines._native",
+    ["models/engines/_native.c"],
     extra_compile_args=["-O3", "-fopenmp", "-ffp-contract=off"] if os.name == "posix" else [],
     optional=True,
 )
@@ -76,7 +76,7 @@ setup(
     package_dir=ROOMS,
     package_data={
         "gec": ["py.typed"],
-        "gec.eval": ["templates/*.html", "benchmark/*.json"],
+        "gec.eval": ["compare/templates/*.html", "benchmark/*.json"],
         "gec.web": ["templates/*", "static/**/*"],
         "gec.models": [
             *BUNDLE_FILES,

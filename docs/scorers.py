@@ -21,11 +21,11 @@ from typing import Any
 from unittest import mock
 
 from gec.cli import main
-from gec.eval.cleme import cleme
-from gec.eval.errant_compare import parse_blocks
-from gec.eval.gotoscorer import gotoscorer
-from gec.eval.green import green
-from gec.eval.imeasure import imeasure
+from gec.eval.metrics.cleme import cleme
+from gec.eval.metrics.errant_compare import parse_blocks
+from gec.eval.metrics.gotoscorer import gotoscorer
+from gec.eval.metrics.green import green
+from gec.eval.metrics.imeasure import imeasure
 
 HERE = Path(__file__).parent
 CASES = HERE.parent / "tests" / "eval" / "data"
@@ -258,7 +258,7 @@ def errant_of_jfleg(folder: Path) -> Iterator[Row]:
     import errant
     from errant.commands import compare_m2, parallel_to_m2
 
-    from gec.eval.pipeline import SHIPPED, load_pipeline
+    from gec.eval.metrics.pipeline import SHIPPED, load_pipeline
 
     annotator = errant.load("en", load_pipeline(SHIPPED))
 

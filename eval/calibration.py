@@ -21,14 +21,14 @@ from typing import TYPE_CHECKING
 import torch
 from torch import Tensor
 
-from gec.confidence import Calibration, Evidence
+from gec.correct.confidence import Calibration, Evidence
 from gec.errors import DataError
-from gec.eval.m2.reading import GoldEdit, read_gold
-from gec.eval.m2.scoring import Counts, merit
-from gec.eval.score import read_lines
+from gec.eval.metrics.m2.reading import GoldEdit, read_gold
+from gec.eval.metrics.m2.scoring import Counts, merit
+from gec.eval.metrics.score import read_lines
 
 if TYPE_CHECKING:
-    from gec.corrector import Corrector
+    from gec.correct.corrector import Corrector
 
 _FOLDS = 5
 _RIDGE = 1.0
@@ -243,7 +243,7 @@ def operation(sample: Sample, confidences: Sequence[float], threshold: float) ->
 
 def plot(samples: Sequence[Sample]) -> str:
     """Return the reliability of :func:`report` as SVG; no edit at all raises DataError."""
-    from gec.eval.plots import reliability as draw
+    from gec.eval.compare.plots import reliability as draw
 
     edits = [edit for sample in samples for edit in sample.edits]
     bins = reliability(cross_validated(edits), [edit.right for edit in edits])

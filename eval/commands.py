@@ -23,7 +23,7 @@ from gec.arguments import (
     positive,
 )
 from gec.eval.metric_options import IMEASURE_LEVELS, IMEASURE_MOST, IMEASURE_OPTIMISED
-from gec.eval.score import ReferenceExit
+from gec.eval.metrics.score import ReferenceExit
 
 _HYP = "the system's output, one tokenized sentence a line"
 _SYSTEM = "a system's output: tokenized lines, or gec correct --tokenized --format jsonl"
@@ -74,7 +74,7 @@ def add_errant(commands: Commands[argparse.ArgumentParser]) -> None:
 
 def add_report(commands: Commands[argparse.ArgumentParser]) -> None:
     parser = command(
-        commands, "report", _run("report"), "Write one page about systems on a test set."
+        commands, "report", _run("compare.report"), "Write one page about systems on a test set."
     )
     add = parser.add_argument
     add("gold", metavar="GOLD", help="the reference edits, an M2 file")
@@ -116,7 +116,7 @@ def add_leaderboard(commands: Commands[argparse.ArgumentParser]) -> None:
     parser = command(
         commands,
         "leaderboard",
-        _run("leaderboard"),
+        _run("compare.leaderboard"),
         "Rank systems by several metrics, in clusters that differ significantly.",
     )
     parser.usage = "%(prog)s GOLD HYP HYP [HYP ...] [OPTION ...] [-r FILE [FILE ...]]"
@@ -249,7 +249,9 @@ class _M2Parser(Parser):
 
 
 def _add_m2(metrics: Commands[argparse.ArgumentParser]) -> None:
-    parser = command(metrics, "m2", _run("m2"), "MaxMatch (Dahlmeier and Ng 2012), as m2scorer.")
+    parser = command(
+        metrics, "m2", _run("metrics.m2"), "MaxMatch (Dahlmeier and Ng 2012), as m2scorer."
+    )
     parser.__class__ = _M2Parser
     parser.allow_abbrev = True  # as getopt in the original
     add = parser.add_argument
@@ -289,7 +291,7 @@ def _add_score_errant(metrics: Commands[argparse.ArgumentParser]) -> None:
     parser = command(
         metrics,
         "errant",
-        _run("errant", "score_main"),
+        _run("metrics.errant", "score_main"),
         "ERRANT (Bryant et al. 2017): annotate the output, compare with the gold edits.",
     )
     add = parser.add_argument
@@ -330,7 +332,7 @@ def _add_parallel(tools: Commands[argparse.ArgumentParser]) -> None:
     parser = command(
         tools,
         "parallel",
-        _run("errant", "parallel_main"),
+        _run("metrics.errant", "parallel_main"),
         "Annotate the edits between texts and their corrections, as M2.",
     )
     add = parser.add_argument
@@ -364,7 +366,7 @@ def _add_m2_to_m2(tools: Commands[argparse.ArgumentParser]) -> None:
     parser = command(
         tools,
         "m2",
-        _run("errant", "m2_main"),
+        _run("metrics.errant", "m2_main"),
         "Extract the edits of an M2 file anew, or classify them anew.",
     )
     source = parser.add_mutually_exclusive_group(required=True)
@@ -381,7 +383,7 @@ def _add_m2_to_m2(tools: Commands[argparse.ArgumentParser]) -> None:
 
 
 def _add_compare(tools: Commands[argparse.ArgumentParser]) -> None:
-    parser = command(tools, "compare", _run("errant_compare"), "Compare two M2 files.")
+    parser = command(tools, "compare", _run("metrics.errant_compare"), "Compare two M2 files.")
     parser.allow_abbrev = True  # as argparse does in the original
     add = parser.add_argument
     add("-hyp", required=True, metavar="FILE", help="the system's edits, M2")
@@ -395,7 +397,7 @@ def _add_agreement(tools: Commands[argparse.ArgumentParser]) -> None:
     parser = command(
         tools,
         "agreement",
-        _run("errant", "agreement_main"),
+        _run("metrics.errant", "agreement_main"),
         "Measure how far two annotations of the same corrections agree.",
     )
     add = parser.add_argument
@@ -412,7 +414,7 @@ def _add_agreement(tools: Commands[argparse.ArgumentParser]) -> None:
 
 
 def _add_gleu(metrics: Commands[argparse.ArgumentParser]) -> None:
-    parser = command(metrics, "gleu", _run("gleu"), "GLEU (Napoles et al. 2015, 2016).")
+    parser = command(metrics, "gleu", _run("metrics.gleu"), "GLEU (Napoles et al. 2015, 2016).")
     parser.usage = "%(prog)s HYP [HYP ...] -s FILE -r FILE [FILE ...] [OPTION ...]"
     add = parser.add_argument
     add("hypotheses", nargs="*", metavar="HYP", help=_HYP)
@@ -450,7 +452,10 @@ def _add_gleu(metrics: Commands[argparse.ArgumentParser]) -> None:
 def _add_translation(metrics: Commands[argparse.ArgumentParser]) -> None:
     for name, what in {"bleu": "BLEU", "chrf": "chrF"}.items():
         parser = command(
-            metrics, name, _run("translation", f"{name}_main"), f"{what}, computed by sacrebleu."
+            metrics,
+            name,
+            _run("metrics.translation", f"{name}_main"),
+            f"{what}, computed by sacrebleu.",
         )
         add = parser.add_argument
         add("hypothesis", metavar="HYP", help="detokenized output, one segment a line")
@@ -476,7 +481,9 @@ def _add_translation(metrics: Commands[argparse.ArgumentParser]) -> None:
 
 
 def _add_rouge(metrics: Commands[argparse.ArgumentParser]) -> None:
-    parser = command(metrics, "rouge", _run("summarization"), "ROUGE, computed by rouge-score.")
+    parser = command(
+        metrics, "rouge", _run("metrics.summarization"), "ROUGE, computed by rouge-score."
+    )
     add = parser.add_argument
     add("hypothesis", metavar="HYP", help="summaries, one a line")
     add(
@@ -489,7 +496,7 @@ def _add_rouge(metrics: Commands[argparse.ArgumentParser]) -> None:
 
 
 def _add_sari(metrics: Commands[argparse.ArgumentParser]) -> None:
-    parser = command(metrics, "sari", _run("sari"), "SARI (Xu et al. 2016), as EASSE.")
+    parser = command(metrics, "sari", _run("metrics.sari"), "SARI (Xu et al. 2016), as EASSE.")
     parser.usage = "%(prog)s HYP -s FILE -r FILE [FILE ...] [OPTION ...]"  # -r takes all after it
     add = parser.add_argument
     add("hypothesis", metavar="HYP", help="simplified sentences, one a line")
@@ -526,7 +533,10 @@ def _add_sari(metrics: Commands[argparse.ArgumentParser]) -> None:
 
 def _add_green(metrics: Commands[argparse.ArgumentParser]) -> None:
     parser = command(
-        metrics, "green", _run("green"), "GREEN, an F-score over n-grams (Koyama et al. 2024)."
+        metrics,
+        "green",
+        _run("metrics.green"),
+        "GREEN, an F-score over n-grams (Koyama et al. 2024).",
     )
     parser.usage = "%(prog)s HYP -s FILE -r FILE [FILE ...] [OPTION ...]"
     add = parser.add_argument
@@ -558,7 +568,10 @@ _EDITS = f"{_HYP}; or its edits, a file whose name ends in .m2"
 
 def _add_cleme(metrics: Commands[argparse.ArgumentParser]) -> None:
     parser = command(
-        metrics, "cleme", _run("cleme"), "CLEME, chunks with shared borders (Ye et al. 2023)."
+        metrics,
+        "cleme",
+        _run("metrics.cleme"),
+        "CLEME, chunks with shared borders (Ye et al. 2023).",
     )
     add = parser.add_argument
     add("hypothesis", metavar="HYP", help=_EDITS)
@@ -587,7 +600,7 @@ def _add_gotoscorer(metrics: Commands[argparse.ArgumentParser]) -> None:
     parser = command(
         metrics,
         "gotoscorer",
-        _run("gotoscorer"),
+        _run("metrics.gotoscorer"),
         "GoToScorer: errors weighed by how few systems correct them (Gotou et al. 2020).",
     )
     parser.usage = "%(prog)s HYP [HYP ...] GOLD [OPTION ...]"
@@ -618,7 +631,7 @@ def _add_imeasure(metrics: Commands[argparse.ArgumentParser]) -> None:
     parser = command(
         metrics,
         "imeasure",
-        _run("imeasure"),
+        _run("metrics.imeasure"),
         "The I-measure, improvement over the source (Felice and Briscoe 2015).",
     )
     add = parser.add_argument
@@ -662,7 +675,7 @@ def _add_rates(metrics: Commands[argparse.ArgumentParser]) -> None:
     parser = command(
         metrics,
         "rates",
-        _run("rates", "rates_main"),
+        _run("metrics.rates", "rates_main"),
         "Success and over-correction by error type, with Holm's adjustment.",
     )
     add = parser.add_argument
@@ -679,7 +692,7 @@ def _add_clean(metrics: Commands[argparse.ArgumentParser]) -> None:
     parser = command(
         metrics,
         "clean",
-        _run("rates", "clean_main"),
+        _run("metrics.rates", "clean_main"),
         "Needless changes of correct text, per 1,000 words.",
     )
     add = parser.add_argument
@@ -694,7 +707,7 @@ def _add_exact(metrics: Commands[argparse.ArgumentParser]) -> None:
     parser = command(
         metrics,
         "exact",
-        _run("exact"),
+        _run("metrics.exact"),
         "Count the sentences that come out exactly as accepted.",
     )
     add = parser.add_argument

@@ -11,9 +11,9 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from gec.documents.essays import Essay, parse, render
 from gec.errors import ConfigError, DataError, InputError
-from gec.essays import Essay, parse, render
-from gec.eval.score import once, read_lines, to_line, write_text
+from gec.eval.metrics.score import once, read_lines, to_line, write_text
 from gec.files import read_document
 
 if TYPE_CHECKING:

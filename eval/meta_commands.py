@@ -1,4 +1,4 @@
-"""Options of ``gec meta``; the work is in :mod:`gec.eval.meta`."""
+"""Options of ``gec meta``; the work is in :mod:`gec.eval.compare.meta`."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ def add_meta(commands: Commands[argparse.ArgumentParser]) -> None:
 
 
 def _system(args: argparse.Namespace) -> int:
-    from gec.eval.meta import system_main
+    from gec.eval.compare.meta import system_main
 
     return system_main(args)
 
 
 def _sentence(args: argparse.Namespace) -> int:
-    from gec.eval.meta import sentence_main
+    from gec.eval.compare.meta import sentence_main
 
     return sentence_main(args)
 

@@ -14,9 +14,9 @@ from typing import TYPE_CHECKING, Any
 from gec.errors import ConfigError, DataError, GecError, InputError, ModelError
 
 if TYPE_CHECKING:
-    from gec.corrector import Correction, Corrector, Options
+    from gec.correct.corrector import Correction, Corrector, Options
+    from gec.edits.edits import Edit
     from gec.loading import load
-    from gec.text.edits import Edit
 
 __version__ = "0.1.0"
 
@@ -35,10 +35,10 @@ __all__ = [
 ]
 
 _HOMES = {
-    "Correction": "gec.corrector",
-    "Corrector": "gec.corrector",
-    "Edit": "gec.text.edits",
-    "Options": "gec.corrector",
+    "Correction": "gec.correct.corrector",
+    "Corrector": "gec.correct.corrector",
+    "Edit": "gec.edits.edits",
+    "Options": "gec.correct.corrector",
     "load": "gec.loading",
 }
 

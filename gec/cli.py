@@ -35,10 +35,10 @@ from gec.errors import ConfigError, GecError, InputError
 from gec.memory import reuse_memory
 
 if TYPE_CHECKING:
-    from gec.check import Check
-    from gec.corrector import Correction, Corrector
+    from gec.check.findings import Check
+    from gec.correct.corrector import Correction, Corrector
     from gec.files import Document
-    from gec.models.transformer import Transformer
+    from gec.models.network.transformer import Transformer
 
 OK, FINDINGS, ERROR, INTERRUPTED, CLOSED_PIPE = 0, 1, 2, 130, 141
 
@@ -122,7 +122,7 @@ def correct(args: argparse.Namespace) -> int:
             _write(_render(document, parts, whole, args))
         _print_reports(name, whole, args)
     if args.format in _AT_THE_END and not args.write_baseline:
-        from gec import formats
+        from gec.output import formats
 
         _write(getattr(formats, f"to_{args.format}")(collected))
     if check:
@@ -139,7 +139,7 @@ _AT_THE_END = ("json", "sarif", "junit")
 
 def info(args: argparse.Namespace) -> int:
     """``gec info``"""
-    from gec.models.native import describe
+    from gec.models.engines.native import describe
 
     facts: dict[str, str | int | float] = {"version": __version__}
     facts |= _load(args).info()
@@ -159,7 +159,7 @@ def batch(args: argparse.Namespace) -> int | None:
     from functools import partial
 
     from gec.batch.options import fingerprint, main
-    from gec.models.bundle import find
+    from gec.models.load.bundle import find
 
     words = _read_dictionary(args.dictionary) if args.dictionary else []
     about = {"model": fingerprint(find(args.model)), "dictionary": sorted(words)}
@@ -172,8 +172,8 @@ def generate(args: argparse.Namespace) -> int:
 
     from gec.decoding.options import complete, given
     from gec.files import read_document
-    from gec.formats import split_lines
     from gec.loading import load_generator
+    from gec.output.formats import split_lines
 
     options = given(args)
     if args.strategy is not None:
@@ -258,7 +258,7 @@ def data_noise(args: argparse.Namespace) -> int | None:
         return OK
     from pathlib import Path
 
-    from gec.eval.error_types import of_m2, of_pairs, table
+    from gec.eval.metrics.error_types import of_m2, of_pairs, table
 
     columns = {"noise": of_pairs(noise_pairs(args))}
     columns |= {Path(name).stem: of_m2(name) for name in args.stats}
@@ -268,35 +268,35 @@ def data_noise(args: argparse.Namespace) -> int | None:
 
 def bundle(args: argparse.Namespace) -> int | None:
     """``gec bundle``"""
-    from gec.models.bundle import export_main
+    from gec.models.load.bundle import export_main
 
     return export_main(args)
 
 
 def model_get(args: argparse.Namespace) -> int | None:
     """``gec model get``"""
-    from gec.models.store import get_main
+    from gec.models.fetch.store import get_main
 
     return get_main(args)
 
 
 def model_make(args: argparse.Namespace) -> int | None:
     """``gec model make``"""
-    from gec.models.update import make_main
+    from gec.models.fetch.update import make_main
 
     return make_main(args)
 
 
 def model_list(args: argparse.Namespace) -> int | None:
     """``gec model list``"""
-    from gec.models.store import list_main
+    from gec.models.fetch.store import list_main
 
     return list_main(args)
 
 
 def model_remove(args: argparse.Namespace) -> int | None:
     """``gec model remove``"""
-    from gec.models.store import remove_main
+    from gec.models.fetch.store import remove_main
 
     return remove_main(args)
 
@@ -325,7 +325,7 @@ def convert(args: argparse.Namespace) -> int | None:
 def calibrate(args: argparse.Namespace) -> int | None:
     """``gec calibrate``"""
     from gec.eval.calibration import fit, judge, plot, report
-    from gec.models.bundle import find, update
+    from gec.models.load.bundle import find, update
 
     if args.settings and not args.write:
         raise ConfigError("--setting belongs to --write")
@@ -350,7 +350,7 @@ def _dev_scores(names: list[str], packed: str) -> Callable[[Transformer], dict[s
     """Return what scores a network in training on development sets, decoded and by M2."""
     from pathlib import Path
 
-    from gec.eval.m2 import read_gold, score_m2
+    from gec.eval.metrics.m2 import read_gold, score_m2
     from gec.loading import in_training
 
     gold = {Path(name).stem: read_gold(name) for name in names}
@@ -401,7 +401,7 @@ def _check_correct(args: argparse.Namespace) -> None:
 
 def _begin_check(args: argparse.Namespace) -> Check:
     """Make the check, and take from the project what the command line leaves open."""
-    from gec.check import begin, load_options
+    from gec.check.findings import begin, load_options
 
     check = begin(args)
     args.files = check.files
@@ -457,7 +457,7 @@ def _load_on(args: argparse.Namespace, device: str | None) -> Corrector:
 def _read_dictionary(name: str) -> list[str]:
     """Words never to change: one a line; empty lines and lines that begin with # are skipped."""
     from gec.files import read_document
-    from gec.formats import split_lines
+    from gec.output.formats import split_lines
 
     words = (line.strip() for line, _ in split_lines(read_document(name).text))
     return [word for word in words if word and not word.startswith("#")]
@@ -471,7 +471,7 @@ def _correct_document(
         return _correct_essays(corrector, document, args)
     if not args.tokenized:
         return list(corrector.correct_many([document.text], batch_size=args.batch_size))
-    from gec.prose import correct_lines
+    from gec.documents.prose import correct_lines
 
     return correct_lines(corrector, document.text, batch_size=args.batch_size)
 
@@ -480,7 +480,7 @@ def _correct_essays(
     corrector: Corrector, document: Document, args: argparse.Namespace
 ) -> list[str | Correction]:
     """The lines before each essay as they are, and the essays corrected."""
-    from gec.essays import pieces
+    from gec.documents.essays import pieces
 
     cut = pieces(document.text, document.name)
     parts: list[str | Correction] = [*cut]
@@ -489,7 +489,7 @@ def _correct_essays(
 
 
 def _join(parts: list[str | Correction]) -> Correction:
-    from gec.formats import join
+    from gec.output.formats import join
 
     return parts[0] if len(parts) == 1 and not isinstance(parts[0], str) else join(parts)
 
@@ -500,7 +500,7 @@ def _render(
     whole: Correction,
     args: argparse.Namespace,
 ) -> str:
-    from gec import formats
+    from gec.output import formats
 
     name = document.name
     if args.diff:
@@ -532,7 +532,7 @@ def _rewrite(document: Document, correction: Correction) -> None:
 
 def _print_reports(name: str, correction: Correction, args: argparse.Namespace) -> None:
     """What the user asked to be told besides the result."""
-    from gec.formats import label, to_summary, to_timing
+    from gec.output.formats import label, to_summary, to_timing
 
     where = label(name)
     for warning in correction.warnings:

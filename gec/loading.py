@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING, Any
 
 import torch
 
-from gec.corrector import Corrector, Options
+from gec.correct.corrector import Corrector, Options
 from gec.errors import ConfigError
 
 if TYPE_CHECKING:
     from gec.decoding.strategies import Parts
-    from gec.generate import Generator
-    from gec.models.transformer import Transformer
+    from gec.generate.generator import Generator
+    from gec.models.network.transformer import Transformer
     from gec.text.vocabulary import TextCodec
 
 _DTYPES = {
@@ -58,10 +58,10 @@ def load(
         ModelError: no such bundle, or it is broken or of another version.
         ConfigError: an unknown strategy, precision or device, or numbers out of range.
     """
-    from gec.models import bundle
-    from gec.models.inference import prepare
-    from gec.models.prefixes import verifier
-    from gec.models.quantization import count_parameters
+    from gec.models.engines.inference import prepare
+    from gec.models.engines.quantization import count_parameters
+    from gec.models.load import bundle
+    from gec.models.load.prefixes import verifier
 
     chosen = device_of(device)
     folder = bundle.find(name_or_path)
@@ -116,8 +116,8 @@ def load_generator(
     """
     from gec.decoding.options import complete, usual
     from gec.decoding.strategies import make_decoder
-    from gec.generate import Generator
-    from gec.models.bundle import find, read_config
+    from gec.generate.generator import Generator
+    from gec.models.load.bundle import find, read_config
 
     strategy = strategy or usual(str(read_config(find(name_or_path)).get("task")))
     values = complete(strategy, options or {})  # before the weights are read
@@ -139,10 +139,10 @@ def load_generation_parts(
     Raises:
         ModelError, ConfigError: as :func:`load_generator`.
     """
-    from gec.models import generation
-    from gec.models.bundle import find, precision_for
-    from gec.models.inference import prepare
-    from gec.models.quantization import count_parameters
+    from gec.models.engines.inference import prepare
+    from gec.models.engines.quantization import count_parameters
+    from gec.models.load import generation
+    from gec.models.load.bundle import find, precision_for
 
     chosen = device_of(device)
     precision = _precision(precision or precision_for(find(name_or_path), chosen), chosen)
@@ -168,7 +168,7 @@ def work_of(
         ModelError: the strategy needs a part whose work is not counted.
     """
     from gec.decoding.strategies import make_decoder
-    from gec.models.operations import counted
+    from gec.models.network.operations import counted
 
     counting, models = counted(parts)
     make_decoder(counting, name, values).decode(sources, batch_size=1)
@@ -177,7 +177,7 @@ def work_of(
 
 def in_training(network: Transformer, packed: str) -> Corrector:
     """Return a Corrector around a network that is being trained, with its data's speller."""
-    from gec.models.verifier import TransformerVerifier
+    from gec.models.engines.verifier import TransformerVerifier
     from gec.text.spelling import Speller
     from gec.text.subwords import Subwords
 

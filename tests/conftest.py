@@ -57,6 +57,6 @@ def file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., str]:
 @pytest.fixture
 def bundle_copy(tmp_path: Path) -> Path:
     """A copy of the shipped English bundle that a test may change."""
-    from gec.models.bundle import BUNDLES
+    from gec.models.load.bundle import BUNDLES
 
     return Path(shutil.copytree(BUNDLES / "en", tmp_path / "bundle"))

@@ -6,9 +6,9 @@ import re
 from collections.abc import Iterable, Iterator
 from typing import Any
 
-from gec.corrector import Correction, SentenceResult
+from gec.correct.corrector import Correction, SentenceResult
 from gec.decoding.trace import Pass, Trace
-from gec.text.edits import Edit
+from gec.edits.edits import Edit
 
 # What the fake model knows: pattern, replacement, type.
 RULES = (

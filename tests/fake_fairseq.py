@@ -16,7 +16,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from gec.models.fairseq_compat import load_fairseq
+from gec.models.convert.fairseq_compat import load_fairseq
 
 WORDS = [*"abcdefghij"]
 SMALL = {

@@ -16,8 +16,8 @@ from torch import Tensor
 
 from gec.decoding.decoder import State
 from gec.decoding.drafters import Drafter
-from gec.models.transformer import Transformer, TransformerConfig
-from gec.models.verifier import Memory, TransformerVerifier
+from gec.models.engines.verifier import Memory, TransformerVerifier
+from gec.models.network.transformer import Transformer, TransformerConfig
 
 torch.set_num_threads(1)  # tiny tensors: several threads would only wait for one another
 

@@ -13,7 +13,7 @@ from dataclasses import replace
 
 from fake_corrector import fake_correction, replaced
 
-from gec.corrector import Correction, Decode, Interrupt, Options, Setting
+from gec.correct.corrector import Correction, Decode, Interrupt, Options, Setting
 from gec.decoding.decoder import Hypothesis
 from gec.decoding.trace import Pass, Trace
 from gec.errors import ConfigError

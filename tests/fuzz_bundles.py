@@ -45,8 +45,8 @@ from tokenizers import Tokenizer, decoders, models, pre_tokenizers
 import gec
 from gec.errors import ModelError
 from gec.loading import load_generator
-from gec.models import bundle, generation
 from gec.models.convert.fairseq_format import SPECIALS
+from gec.models.load import bundle, generation
 from gec.text.inflection import Inflections
 from gec.text.ngrams import Level, NGrams
 from gec.text.spelling import Speller

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-from gec.models.transformer import TransformerConfig
+from gec.models.network.transformer import TransformerConfig
 from gec.text.subwords import Subwords
 
 

@@ -12,10 +12,10 @@ import torch
 from reference_decoding import EOS, Output, Scores
 from torch import Tensor
 
-from gec.models.cache import Positions
-from gec.models.heads import Heads
-from gec.models.nat import NatTransformer
-from gec.models.transformer import Transformer
+from gec.models.network.cache import Positions
+from gec.models.network.heads import Heads
+from gec.models.network.nat import NatTransformer
+from gec.models.network.transformer import Transformer
 
 BOS = 1
 Draft = Callable[[Sequence[int], Sequence[int]], list[tuple[int, float]]]

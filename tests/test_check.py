@@ -14,15 +14,15 @@ from typing import Any
 import pytest
 from fake_corrector import CONFIDENCE, FakeCorrector, fake_correction
 
-from gec.baseline import Baseline, Known, known
-from gec.check import is_finding
+from gec.check.baseline import Baseline, Known, known
+from gec.check.findings import is_finding
+from gec.check.project import CHECK_CONFIDENCE, Project, Rules, Strictness, find_project, matches
 from gec.cli import build_parser, main
-from gec.corrector import Correction, Options
+from gec.correct.corrector import Correction, Options
+from gec.documents.prose import with_edits
+from gec.edits.edits import Edit
+from gec.edits.messages import MESSAGES
 from gec.errors import ConfigError
-from gec.messages import MESSAGES
-from gec.project import CHECK_CONFIDENCE, Project, Rules, Strictness, find_project, matches
-from gec.prose import with_edits
-from gec.text.edits import Edit
 
 Capture = pytest.CaptureFixture[str]
 
@@ -68,8 +68,8 @@ def made(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[Fake]:
         return fake
 
     monkeypatch.setattr("gec.loading.load", load)
-    monkeypatch.setattr("gec.project.CHECK_CONFIDENCE", CONFIDENCE)
-    monkeypatch.setattr("gec.check.CHECK_CONFIDENCE", CONFIDENCE)
+    monkeypatch.setattr("gec.check.project.CHECK_CONFIDENCE", CONFIDENCE)
+    monkeypatch.setattr("gec.check.findings.CHECK_CONFIDENCE", CONFIDENCE)
     return loaded
 
 
@@ -504,7 +504,7 @@ def test_a_diff_of_a_check_is_a_patch(made: list[Fake], capsys: Capture) -> None
 
 
 def test_warnings_name_places_of_the_file(made: list[Fake], capsys: Capture) -> None:
-    from gec.prose import correct_prose, in_source
+    from gec.documents.prose import correct_prose, in_source
 
     class Warns:
         def correct_many(self, texts: Iterable[str], *_: Any, **__: Any) -> Iterator[Correction]:

@@ -277,7 +277,7 @@ def test_version(capsys: Capture) -> None:
         ),
         (
             "score exact a.tsv b.tsv --misses --strategy greedy --model m",
-            "gec.eval.exact",
+            "gec.eval.metrics.exact",
             "main",
             {
                 "files": ["a.tsv", "b.tsv"],
@@ -311,7 +311,7 @@ def test_version(capsys: Capture) -> None:
         ),
         (
             "bundle last.ckpt out --data d --name en --tolerance 0.5",
-            "gec.models.bundle",
+            "gec.models.load.bundle",
             "export_main",
             {
                 "checkpoints": ["last.ckpt"],

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import pytest
 
-from gec.confidence import Calibration, Evidence
+from gec.correct.confidence import Calibration, Evidence
 from gec.errors import ConfigError
 
 EDIT = Evidence(1, 2, ("goes",), "R:VERB:SVA", probability=0.8, following=0.9)

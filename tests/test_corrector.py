@@ -18,8 +18,8 @@ from fake_models import Rule, RuleModel, copies, rewrites, sometimes
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from gec import corrector as module
-from gec.corrector import (
+from gec.correct import corrector as module
+from gec.correct.corrector import (
     WINDOW_OVERLAP,
     WINDOW_TOKENS,
     WINDOW_WORDS,
@@ -30,10 +30,10 @@ from gec.corrector import (
     _shares,
 )
 from gec.decoding.decoder import Hypothesis
+from gec.edits.edits import WordEdit, apply
 from gec.errors import ConfigError
-from gec.formats import to_diff, to_findings, to_m2
-from gec.models.training.ngram_table import build_ngrams
-from gec.text.edits import WordEdit, apply
+from gec.models.training.tables.ngram_table import build_ngrams
+from gec.output.formats import to_diff, to_findings, to_m2
 from gec.text.inflection import Inflections
 from gec.text.spelling import Speller
 from gec.text.subwords import Subwords

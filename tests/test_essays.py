@@ -11,10 +11,10 @@ from pathlib import Path
 import pytest
 from fake_corrector import FakeCorrector
 
-from gec import essays
 from gec.cli import main
+from gec.documents import essays
+from gec.documents.essays import Essay, parse, pieces, render
 from gec.errors import DataError
-from gec.essays import Essay, parse, pieces, render
 
 File = Callable[..., str]
 Capture = pytest.CaptureFixture[str]

@@ -1,4 +1,4 @@
-"""gec.formats and gec.files: what is printed, read and written."""
+"""gec.output.formats and gec.files: what is printed, read and written."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ from fake_corrector import fake_correction
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gec import formats
-from gec.corrector import Correction, SentenceResult
+from gec.correct.corrector import Correction, SentenceResult
+from gec.edits.edits import Edit
 from gec.errors import InputError
 from gec.files import decode, read_document, write_in_place
-from gec.text.edits import Edit
+from gec.output import formats
 
 File = Callable[..., str]
 

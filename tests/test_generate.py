@@ -16,9 +16,9 @@ from tiny_generation import random_bundle
 from gec.cli import main
 from gec.decoding.strategies import make_decoder
 from gec.errors import ConfigError
-from gec.generate import Generator
+from gec.generate.generator import Generator
 from gec.loading import load_generator
-from gec.models.generation import GenerationBundle, save
+from gec.models.load.generation import GenerationBundle, save
 
 LONG = "the big dogs see the cats, and two birds eat; " * 5
 

@@ -12,7 +12,7 @@ import gec
 from gec import cli
 from gec.batch.options import make_engine
 from gec.errors import ConfigError, ModelError
-from gec.models import bundle
+from gec.models.load import bundle
 from gec.text.inflection import Inflections
 from gec.text.subwords import Subwords
 from gec.web.app import _load as web_load

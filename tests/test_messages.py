@@ -1,4 +1,4 @@
-"""gec.messages: every error type in plain English."""
+"""gec.edits.messages: every error type in plain English."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from gec import messages as module
-from gec.messages import MESSAGES, TITLES, Message, category, describe, message
-from gec.text.edits import WordEdit, align, classify
+from gec.edits import messages as module
+from gec.edits.edits import WordEdit, align, classify
+from gec.edits.messages import MESSAGES, TITLES, Message, category, describe, message
 from gec.text.words import tokenize_line
 
 EVERY_OPERATION = """ADJ ADV CONJ CONTR DET NOUN NOUN:POSS OTHER PART PREP PRON PUNCT VERB VERB:FORM

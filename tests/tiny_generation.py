@@ -8,10 +8,10 @@ from pathlib import Path
 import torch
 from fake_models import tiny_network
 
-from gec.models.generation import GenerationBundle
-from gec.models.heads import Heads
-from gec.models.nat import NatConfig, NatTransformer
-from gec.models.transformer import TransformerConfig
+from gec.models.load.generation import GenerationBundle
+from gec.models.network.heads import Heads
+from gec.models.network.nat import NatConfig, NatTransformer
+from gec.models.network.transformer import TransformerConfig
 from gec.text.vocabulary import Vocabulary
 
 WORDS = {

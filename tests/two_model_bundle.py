@@ -7,7 +7,7 @@ from functools import cache
 from fake_models import tiny_network
 from tiny_generation import random_bundle
 
-from gec.models.generation import GenerationBundle
+from gec.models.load.generation import GenerationBundle
 
 
 @cache

@@ -16,7 +16,7 @@ from gec.web.proxies import Forwarded
 from gec.web.schemas import Validators, schemas
 
 if TYPE_CHECKING:
-    from gec.corrector import Corrector
+    from gec.correct.corrector import Corrector
 
 
 def create_app(config: Config | None = None, *, corrector: Corrector | None = None) -> Flask:

@@ -28,7 +28,7 @@ from gec.web.problems import Problem
 from gec.web.rates import RateLimit
 
 if TYPE_CHECKING:
-    from gec.text.edits import Edit
+    from gec.edits.edits import Edit
 
 MAX_BYTES = 2**30
 MAX_SENTENCE = 10_000

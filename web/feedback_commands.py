@@ -13,10 +13,10 @@ from itertools import chain, groupby
 from pathlib import Path
 from typing import Any
 
-from gec.corrector import Correction, SentenceResult
+from gec.correct.corrector import Correction, SentenceResult
+from gec.edits.edits import Edit, apply
 from gec.errors import InputError
-from gec.formats import to_m2
-from gec.text.edits import Edit, apply
+from gec.output.formats import to_m2
 from gec.text.words import split_words
 from gec.web.feedback import connect, forget, forget_older
 

@@ -11,8 +11,8 @@ from flask import Blueprint, Response, g, jsonify, request
 from flask.typing import ResponseReturnValue
 
 from gec import __version__
-from gec.formats import Positions
-from gec.messages import MESSAGES
+from gec.edits.messages import MESSAGES
+from gec.output.formats import Positions
 from gec.web.annotated import Annotated, parse
 from gec.web.calls import Call, Engine
 from gec.web.config import Config
@@ -22,7 +22,7 @@ from gec.web.problems import Problem
 from gec.web.schemas import LANGUAGES, LEVELS, MODES
 
 if TYPE_CHECKING:
-    from gec.corrector import Correction, Options
+    from gec.correct.corrector import Correction, Options
     from gec.text.segmentation import Sentence
 
 OLD_NAMES = {

@@ -7,13 +7,13 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from gec.formats import Positions
-from gec.messages import message
+from gec.edits.messages import message
+from gec.output.formats import Positions
 from gec.web.annotated import Annotated
 
 if TYPE_CHECKING:
-    from gec.corrector import SentenceResult
-    from gec.text.edits import Edit
+    from gec.correct.corrector import SentenceResult
+    from gec.edits.edits import Edit
 
 CONTEXT = 40
 _RIGHT = re.compile(r"[^\S\r\n]*(?:\w+(?:['’]\w+)*|[^\w\s])")

@@ -8,12 +8,12 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from gec.formats import Positions
-from gec.messages import category
+from gec.edits.messages import category
+from gec.output.formats import Positions
 
 if TYPE_CHECKING:
-    from gec.corrector import Correction, SentenceResult
-    from gec.text.edits import Edit
+    from gec.correct.corrector import Correction, SentenceResult
+    from gec.edits.edits import Edit
     from gec.web.calls import Call
 
 Span = tuple[int, int]

@@ -13,7 +13,7 @@ from typing import Any, TypeVar
 import torch
 
 from gec.errors import ConfigError, InputError
-from gec.eval.benchmark import report
+from gec.eval.benchmark import pages as report
 from gec.eval.benchmark.contenders import Ids, model_of
 from gec.eval.benchmark.growth import Point, growth_table, measure_growth
 from gec.eval.benchmark.lossless import check_lossless
@@ -26,8 +26,8 @@ from gec.eval.benchmark.replay import architecture
 from gec.eval.benchmark.study import Options, Study, real, record, replayed
 from gec.files import read_document
 from gec.loading import device_of
-from gec.models.bundle import Bundle, load
-from gec.models.prefixes import verifier
+from gec.models.load.bundle import Bundle, load
+from gec.models.load.prefixes import verifier
 
 FOUND = 1
 PROFILED = ("greedy", "iad")
@@ -226,7 +226,7 @@ def growth_part(run: Run) -> str:
 
 
 def plots_part(run: Run) -> str:
-    from gec.eval.benchmark.plots import draw
+    from gec.eval.benchmark.charts import draw
 
     made = draw(run.studies, run.growth, run.args.plots)
     # a page links to them from where it stands
@@ -240,7 +240,7 @@ def plots_part(run: Run) -> str:
 def quick_main(args: argparse.Namespace) -> int:
     """Run ``gec bench --quick``."""
     from gec.eval.benchmark import quick
-    from gec.models.bundle import find
+    from gec.models.load.bundle import find
 
     if args.file:
         raise ConfigError("--quick has its own sentences: it takes no FILE")

@@ -23,9 +23,9 @@ from gec.decoding.drafters.reentry import ReentryDrafter
 from gec.decoding.model import Model
 from gec.errors import ConfigError
 from gec.memory import reuse_memory
-from gec.models.inference import Network, prepare
-from gec.models.prefixes import verifier
-from gec.models.quantization import quantize
+from gec.models.engines.inference import Network, prepare
+from gec.models.engines.quantization import quantize
+from gec.models.load.prefixes import verifier
 from gec.text.subwords import Subwords
 
 T = TypeVar("T")

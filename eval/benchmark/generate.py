@@ -33,8 +33,8 @@ from gec.eval.benchmark.two_models import (
     gamma_table,
     tradeoff_plot,
 )
-from gec.eval.score import check_parallel, read_lines
-from gec.eval.translation import bleu, chrf
+from gec.eval.metrics.score import check_parallel, read_lines
+from gec.eval.metrics.translation import bleu, chrf
 
 BASE, GREEDY = "beam:beam-size=5", "greedy"
 _WARM_UP = 4
@@ -258,11 +258,11 @@ def _score(
     texts = [decode_text(h.tokens) for h in hypotheses]
     row.chrf = None
     if task == "simplification":
-        from gec.eval.sari import sari
+        from gec.eval.metrics.sari import sari
 
         row.sari = sari(sources, texts, references).value
     else:
-        from gec.eval.summarization import rouge
+        from gec.eval.metrics.summarization import rouge
 
         values = rouge(texts, references).values
         row.rouge1, row.rouge2, row.rougel = (
@@ -514,7 +514,7 @@ def main(args: argparse.Namespace) -> int:
 
 
 def _write(out: Path, heading: Mapping[str, Any], rows: Sequence[Row], text: str) -> None:
-    from gec.eval import plots
+    from gec.eval.compare import plots
 
     out.mkdir(parents=True, exist_ok=True)
     (out / "table.md").write_text(text, encoding="utf-8")

@@ -7,8 +7,8 @@ import time
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from gec.corrector import Corrector
-from gec.eval.benchmark.report import markdown
+from gec.correct.corrector import Corrector
+from gec.eval.benchmark.pages import markdown
 
 SMALLEST, FACTOR = 20, 5
 

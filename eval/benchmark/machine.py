@@ -13,7 +13,7 @@ from pathlib import Path
 import torch
 
 import gec
-from gec.models import native
+from gec.models.engines import native
 
 FLAGS = "avx2 avx512f avx512_vnni avx_vnni avx512_bf16 amx_int8 amx_bf16 asimddp i8mm".split()
 PACKAGES = ("torch", "ctranslate2", "transformers", "numpy")
@@ -27,7 +27,7 @@ class Machine:
 
     Attributes:
         flags: the CPU features that matter for matrix products.
-        native: whether int8 networks compute by gec.models.native.
+        native: whether int8 networks compute by gec.models.engines.native.
         memory_gib: of the whole machine; None if it is unknown.
         versions: of Python, gec and the packages that compute.
     """

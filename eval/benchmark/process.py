@@ -56,7 +56,7 @@ def measure_process(model: str, sentences: Sequence[Sequence[str]], threads: int
         ModelError: no such bundle.
         RuntimeError: the command failed.
     """
-    from gec.models.bundle import find
+    from gec.models.load.bundle import find
 
     folder = find(model)
     size = sum(path.stat().st_size for path in folder.rglob("*") if path.is_file())

@@ -15,11 +15,11 @@ from typing import Any, cast
 from gec.decoding.decoder import Decoder
 from gec.decoding.model import Model
 from gec.eval.benchmark.contenders import Ids, batches, decoder_for, now
-from gec.eval.benchmark.report import markdown
-from gec.models.cache import LayerCache
-from gec.models.graphs import GraphVerifier
-from gec.models.transformer import DecoderLayer, Transformer
-from gec.models.verifier import TransformerVerifier
+from gec.eval.benchmark.pages import markdown
+from gec.models.engines.graphs import GraphVerifier
+from gec.models.engines.verifier import TransformerVerifier
+from gec.models.network.cache import LayerCache
+from gec.models.network.transformer import DecoderLayer, Transformer
 
 PARTS = (
     "encoder",

@@ -18,7 +18,7 @@ from gec.decoding.decoder import Decoder
 from gec.decoding.drafters.reentry import ReentryDrafter
 from gec.eval.benchmark.contenders import model_of
 from gec.eval.benchmark.lossless import LosslessReport, check_lossless
-from gec.models.bundle import Bundle, find
+from gec.models.load.bundle import Bundle, find
 
 RECORD = Path(__file__).with_name("quick.json")
 PRECISIONS = ("fp32", "int8")

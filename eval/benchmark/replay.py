@@ -19,8 +19,8 @@ from torch import Tensor
 from gec.decoding.model import Model
 from gec.errors import ConfigError
 from gec.eval.benchmark.contenders import Ids
-from gec.models.bundle import Bundle
-from gec.models.transformer import Transformer, TransformerConfig
+from gec.models.load.bundle import Bundle
+from gec.models.network.transformer import Transformer, TransformerConfig
 
 CHOSEN, ENDED = 1e2, 3e4
 """Logits of a recorded token and of the EOS at an output's end: above what a random network gives,

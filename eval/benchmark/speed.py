@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gec.eval.benchmark.contenders import Answer, Contender, Ids, batches
-from gec.eval.significance import Interval
+from gec.eval.compare.significance import Interval
 
 ROUNDS = 3
 WARM_UP = 8

@@ -21,7 +21,7 @@ from gec.eval.benchmark.contenders import Contender, Floor, Ids, Ours, beam_size
 from gec.eval.benchmark.peers import Setup, gather
 from gec.eval.benchmark.replay import Replay, architecture, random_bundle
 from gec.eval.benchmark.speed import ROUNDS, Timing, measure
-from gec.models.bundle import Bundle
+from gec.models.load.bundle import Bundle
 
 SAMPLE = 32
 """Sentences on which everything must agree before anything is timed."""

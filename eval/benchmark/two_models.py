@@ -9,11 +9,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any
 
-from gec.decoding.adaptive import gamma_curves
 from gec.decoding.decoder import Decoder
 from gec.decoding.drafters.small_model import SmallModelDrafter
+from gec.decoding.lengths import gamma_curves
 from gec.decoding.model import Model
-from gec.eval.plots import _figure, _plain, _svg
+from gec.eval.compare.plots import _figure, _plain, _svg
 
 RATES = tuple(i / 20 for i in range(20))
 COSTS = (0.02, 0.05, 0.1, 0.2, 0.3, 0.5)

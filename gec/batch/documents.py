@@ -8,9 +8,9 @@ from pathlib import Path
 from typing import BinaryIO
 
 from gec.batch.blocks import BOM, Block, Correct, Failure, Result, Size, to_text
-from gec.batch.markup import passages
+from gec.documents.markup import passages
+from gec.edits.edits import Edit, apply
 from gec.errors import DataError
-from gec.text.edits import Edit, apply
 
 
 @dataclass(frozen=True, slots=True)

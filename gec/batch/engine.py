@@ -8,7 +8,7 @@ from threading import Event, Lock
 from typing import TYPE_CHECKING
 
 from gec.batch.blocks import Outcome
-from gec.corrector import Correction, Corrector, Options
+from gec.correct.corrector import Correction, Corrector, Options
 from gec.errors import ConfigError, ModelError
 
 if TYPE_CHECKING:

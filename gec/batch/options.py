@@ -25,7 +25,7 @@ from gec.errors import ConfigError
 if TYPE_CHECKING:
     from gec.batch.blocks import Correct, Format
     from gec.batch.output import Totals
-    from gec.corrector import Corrector
+    from gec.correct.corrector import Corrector
 
 FORMATS = (
     "lines", "jsonl", "csv", "tsv", "parquet", "plain", "markdown", "rst", "html", "latex", "code",
@@ -129,7 +129,7 @@ def main(args: argparse.Namespace, load: Callable[..., Corrector], model: Mappin
     ``model`` describes what it makes: a run is resumed only with the same.
     """
     from gec.batch.blocks import Size
-    from gec.batch.files import find
+    from gec.batch.inputs import find
     from gec.batch.pipeline import Plan, run
 
     _check(args)

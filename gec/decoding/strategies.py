@@ -20,7 +20,6 @@ from gec.decoding.acceptance import (
     TopBeta,
     TopK,
 )
-from gec.decoding.adaptive import AdaptiveLength, cost_ratio
 from gec.decoding.beam import BeamSearch
 from gec.decoding.bild import FALLBACK, ROLLBACK, Rollback, big_little_decoder
 from gec.decoding.decoder import Decoder, LengthLimit
@@ -32,6 +31,7 @@ from gec.decoding.drafters.heads import HeadsDrafter, HeadsModel
 from gec.decoding.drafters.nat import BlockModel, NatDrafter, Unverified
 from gec.decoding.drafters.reentry import ReentryDrafter
 from gec.decoding.drafters.small_model import FixedLength, Length, SmallModelDrafter
+from gec.decoding.lengths import AdaptiveLength, cost_ratio
 from gec.decoding.model import Model
 from gec.decoding.options import complete
 from gec.decoding.sampling import Sampling, acceptance

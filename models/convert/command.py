@@ -10,11 +10,11 @@ from typing import cast
 import torch
 
 from gec.errors import ConfigError
-from gec.models import bundle
 from gec.models.convert.output import new_folder
-from gec.models.foreign import ForeignSubwords
-from gec.models.generation import TASKS, save_drafter
-from gec.models.nat import NatTransformer
+from gec.models.load import bundle
+from gec.models.load.foreign import ForeignSubwords
+from gec.models.load.generation import TASKS, save_drafter
+from gec.models.network.nat import NatTransformer
 
 READS = ("huggingface", "fairseq")
 WRITES = ("huggingface", "ctranslate2", "onnx", "fairseq")

@@ -13,9 +13,9 @@ from typing import Any, cast
 from torch import Tensor, nn
 
 from gec.errors import ConfigError, ModelError
-from gec.models.bundle import Bundle
 from gec.models.convert.output import in_float32, named, needs, new_folder, save_tokenizer
-from gec.models.transformer import (
+from gec.models.load.bundle import Bundle
+from gec.models.network.transformer import (
     DecoderLayer,
     EncoderLayer,
     Transformer,

@@ -22,7 +22,6 @@ import torch
 from torch import Tensor
 
 from gec.errors import ModelError
-from gec.models.bundle import Bundle
 from gec.models.convert.fairseq_checkpoint import (
     Checkpoint,
     find_dictionaries,
@@ -46,8 +45,9 @@ from gec.models.convert.fairseq_format import (
 from gec.models.convert.fairseq_sentencepiece import SentencePiece
 from gec.models.convert.fairseq_tokenizer import FairseqTokenizer, find_pieces
 from gec.models.convert.output import new_folder, save_tokenizer
-from gec.models.foreign import ForeignSubwords, read_json
-from gec.models.transformer import Transformer, TransformerConfig
+from gec.models.load.bundle import Bundle
+from gec.models.load.foreign import ForeignSubwords, read_json
+from gec.models.network.transformer import Transformer, TransformerConfig
 from gec.text.subwords import Subwords
 
 CHECKPOINT, NUMBERING = "model.pt", "gec.json"

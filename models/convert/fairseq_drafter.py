@@ -5,10 +5,10 @@ Two architectures: that of the release of GAD and SpecDec (Ge et al. 2022; Xia e
 drafter's ids are those of the folder that is given for both, which is checked as far as sizes and
 languages tell.
 
-The released one differs from ours in four things, which :class:`gec.models.nat.NatConfig` has as
-options: MASK is the dictionary's ``<unk>``; with ``--src-embedding-copy`` it is fed a mean of the
-source's embeddings, weighted by an attention whose query is its place; the prefix has no BOS;
-positions are added before every layer. Embeddings are not scaled, on either side.
+The released one differs from ours in four things, which :class:`gec.models.network.nat.NatConfig`
+has as options: MASK is the dictionary's ``<unk>``; with ``--src-embedding-copy`` it is fed a mean
+of the source's embeddings, weighted by an attention whose query is its place; the prefix has no
+BOS; positions are added before every layer. Embeddings are not scaled, on either side.
 """
 
 from __future__ import annotations
@@ -19,7 +19,6 @@ from pathlib import Path
 from torch import Tensor
 
 from gec.errors import ModelError
-from gec.models.bundle import Bundle
 from gec.models.convert.fairseq import (
     SOURCE,
     TARGET,
@@ -43,9 +42,10 @@ from gec.models.convert.fairseq_format import (
     weights_from_fairseq,
 )
 from gec.models.convert.fairseq_tokenizer import FairseqTokenizer
-from gec.models.foreign import ForeignSubwords
-from gec.models.nat import NatConfig, NatTransformer
-from gec.models.transformer import Transformer, TransformerConfig
+from gec.models.load.bundle import Bundle
+from gec.models.load.foreign import ForeignSubwords
+from gec.models.network.nat import NatConfig, NatTransformer
+from gec.models.network.transformer import Transformer, TransformerConfig
 
 _PREFIX = "network."
 _COPY = "decoder.copy_attn.weight"

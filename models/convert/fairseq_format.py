@@ -15,7 +15,7 @@ import torch
 from torch import Tensor
 
 from gec.errors import ModelError
-from gec.models.transformer import TransformerConfig
+from gec.models.network.transformer import TransformerConfig
 
 BOS, PAD, EOS, UNK = 0, 1, 2, 3
 """The first four ids of every fairseq dictionary."""

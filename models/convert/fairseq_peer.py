@@ -29,7 +29,7 @@ from pathlib import Path
 from typing import Any, TextIO
 
 from gec.errors import GecError, InputError
-from gec.models.fairseq_compat import load_fairseq
+from gec.models.convert.fairseq_compat import load_fairseq
 
 
 class Peer:

@@ -229,7 +229,7 @@ def find_pieces(folder: Path, bpe: str | None, codes: Path | None) -> Pieces:
 
 
 class FairseqTokenizer:
-    """Meets :class:`gec.models.foreign.TextTokenizer` with a dictionary and a BPE."""
+    """Meets :class:`gec.models.load.foreign.TextTokenizer` with a dictionary and a BPE."""
 
     def __init__(self, symbols: Sequence[str], bpe: Pieces) -> None:
         self._symbols = list(symbols)

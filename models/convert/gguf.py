@@ -11,7 +11,7 @@ from torch import Tensor
 
 from gec.errors import ModelError
 from gec.extras import missing
-from gec.models.llama import LlamaConfig
+from gec.models.network.llama import LlamaConfig
 from gec.text.byte_pairs import BytePairs
 from gec.untrusted import guarded, size_of
 

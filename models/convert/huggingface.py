@@ -24,11 +24,11 @@ from safetensors.torch import load_file, save_file
 from torch import Tensor
 
 from gec.errors import ModelError
-from gec.models.bundle import Bundle
 from gec.models.convert.huggingface_families import FAMILIES, Family, family_for
 from gec.models.convert.output import in_float32, new_folder, save_tokenizer
-from gec.models.foreign import ForeignSubwords, of_huggingface, read_json
-from gec.models.transformer import Transformer, TransformerConfig, sinusoidal_positions
+from gec.models.load.bundle import Bundle
+from gec.models.load.foreign import ForeignSubwords, of_huggingface, read_json
+from gec.models.network.transformer import Transformer, TransformerConfig, sinusoidal_positions
 from gec.text.subwords import BOS, EOS, PAD, Subwords, WordCodec
 
 _TABLES = ("encoder_positions.weight", "decoder_positions.weight")

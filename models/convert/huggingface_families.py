@@ -14,7 +14,7 @@ from functools import partial
 from typing import Any
 
 from gec.errors import ModelError
-from gec.models.transformer import TransformerConfig
+from gec.models.network.transformer import TransformerConfig
 
 Values = Mapping[str, Any]
 

@@ -24,18 +24,18 @@ from torch import Tensor, nn
 
 from gec.decoding.model import Model
 from gec.errors import ModelError
-from gec.models.bundle import Bundle
-from gec.models.cache import LayerCache, Positions
 from gec.models.convert.output import in_float32, needs, new_folder, save_tokenizer
-from gec.models.foreign import read_json
-from gec.models.prefixes import prefixed
-from gec.models.transformer import (
+from gec.models.engines.verifier import Memory
+from gec.models.load.bundle import Bundle
+from gec.models.load.foreign import read_json
+from gec.models.load.prefixes import prefixed
+from gec.models.network.cache import LayerCache, Positions
+from gec.models.network.transformer import (
     DecoderLayer,
     Transformer,
     TransformerConfig,
     relative_buckets,
 )
-from gec.models.verifier import Memory
 
 ENCODER, DECODER, SETTINGS = "encoder.onnx", "decoder.onnx", "config.json"
 

@@ -14,9 +14,9 @@ from torch import nn
 
 from gec.errors import ConfigError, ModelError
 from gec.extras import missing
-from gec.models.bundle import Bundle
-from gec.models.foreign import ForeignSubwords
-from gec.models.transformer import EncoderLayer, Transformer
+from gec.models.load.bundle import Bundle
+from gec.models.load.foreign import ForeignSubwords
+from gec.models.network.transformer import EncoderLayer, Transformer
 
 
 def new_folder(path: str | Path) -> Path:

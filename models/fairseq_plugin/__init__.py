@@ -1,9 +1,9 @@
 """Train our block drafters in fairseq: ``--user-dir`` this folder.
 
-Registers the architecture ``gec_block`` (:class:`gec.models.nat.NatTransformer`), the criterion
-``glancing`` (Qian et al. 2021, section 3.2; Ge et al. 2022, section 4.1) and the task ``gec``,
-which is ``translation`` with sources padded on the right, as our networks read them. fairseq
-imports the folder by its path, so everything here is imported by its full name.
+Registers the architecture ``gec_block`` (:class:`gec.models.network.nat.NatTransformer`), the
+criterion ``glancing`` (Qian et al. 2021, section 3.2; Ge et al. 2022, section 4.1) and the task
+``gec``, which is ``translation`` with sources padded on the right, as our networks read them.
+fairseq imports the folder by its path, so everything here is imported by its full name.
 """
 
 from __future__ import annotations
@@ -17,11 +17,11 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
+from gec.models.convert.fairseq_compat import load_fairseq
 from gec.models.convert.fairseq_format import EOS, PAD
 from gec.models.convert.fairseq_format import PLUGIN as ARCHITECTURE
-from gec.models.fairseq_compat import load_fairseq
-from gec.models.nat import NatConfig, NatTransformer
-from gec.models.transformer import TransformerConfig
+from gec.models.network.nat import NatConfig, NatTransformer
+from gec.models.network.transformer import TransformerConfig
 
 load_fairseq()
 

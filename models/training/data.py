@@ -27,9 +27,7 @@ from torch import Tensor
 from torch.utils.data import IterableDataset, get_worker_info
 
 from gec.errors import DataError
-from gec.models import bundle
-from gec.models.training.inflection_table import build_inflections
-from gec.models.training.ngram_table import build_ngrams
+from gec.models.load import bundle
 from gec.models.training.noise import DEFAULT_RATES, Lexicon, Noiser
 from gec.models.training.recipe import (
     DataRecipe,
@@ -39,7 +37,9 @@ from gec.models.training.recipe import (
     method_of,
     task_of,
 )
-from gec.models.training.spelling_table import read_speller
+from gec.models.training.tables.inflection_table import build_inflections
+from gec.models.training.tables.ngram_table import build_ngrams
+from gec.models.training.tables.spelling_table import read_speller
 from gec.text.inflection import Inflections
 from gec.text.spelling import Speller
 from gec.text.subwords import BOS_ID, EOS_ID, PAD_ID, Subwords
@@ -397,7 +397,7 @@ def load_noiser(packed: Path, recipe: Recipe) -> Noiser:
 def prepare_main(args: argparse.Namespace) -> int:
     """``gec data prepare RECIPE --data-dir DIR --out DIR [--exclude FILE ...]``."""
     if task_of(Path(args.recipe)) != "gec":
-        from gec.models.training import generation
+        from gec.models.training import stages as generation
 
         return generation.prepare_main(args)
     if method_of(Path(args.recipe)) == "finetune":

@@ -16,9 +16,9 @@ import torch
 
 from gec.decoding.strategies import make_decoder
 from gec.errors import ConfigError, DataError, InputError
-from gec.models import generation
-from gec.models.inference import prepare
-from gec.models.training.parallel import packed_pairs
+from gec.models.engines.inference import prepare
+from gec.models.load import generation
+from gec.models.training.parallel_corpora import packed_pairs
 
 _CHUNK = 2048  # sources sorted by length together, written together
 
@@ -34,8 +34,9 @@ def distill(
 ) -> int:
     """Write ``source TAB output`` for every source, in order; return how many were left to do.
 
-    On a CPU the bundle's network is for inference only from then on (:mod:`gec.models.inference`).
-    A source of no tokens, or of more than the bundle was trained on, has the empty output.
+    On a CPU the bundle's network is for inference only from then on
+    (:mod:`gec.models.engines.inference`). A source of no tokens, or of more than the bundle was
+    trained on, has the empty output.
 
     Raises:
         ConfigError: ``out`` exists and ``resume`` is not set.
@@ -104,7 +105,7 @@ def main(args: argparse.Namespace) -> int:
         sources = [source for source, _ in packed_pairs(path)]
     else:
         from gec.files import read_document
-        from gec.formats import split_lines
+        from gec.output.formats import split_lines
 
         lines = [" ".join(line.split()) for line, _ in split_lines(read_document(str(path)).text)]
         sources = [line for line in lines if line]

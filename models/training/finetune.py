@@ -29,8 +29,8 @@ from safetensors.torch import load_file, save_file
 from torch import Tensor
 
 from gec.errors import ConfigError, DataError
-from gec.models import pretrained, update
-from gec.models.llama import Llama, LlamaConfig, rotations
+from gec.models.fetch import pretrained, update
+from gec.models.network.llama import Llama, LlamaConfig, rotations
 from gec.models.training import finetune_data
 from gec.models.training.finetune_data import Examples
 from gec.models.training.recipe import build, parse_duration, read_layers

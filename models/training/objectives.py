@@ -11,10 +11,11 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from gec.models.cache import PassingCache, Positions
-from gec.models.heads import Heads
-from gec.models.nat import NatTransformer
-from gec.models.training.parallel import (
+from gec.models.network.cache import PassingCache, Positions
+from gec.models.network.heads import Heads
+from gec.models.network.nat import NatTransformer
+from gec.models.network.transformer import Transformer
+from gec.models.training.parallel_corpora import (
     DrafterRecipe,
     GenerationSchedule,
     Pair,
@@ -23,7 +24,6 @@ from gec.models.training.parallel import (
     batches_of,
     make_parallel_batch,
 )
-from gec.models.transformer import Transformer
 from gec.text.vocabulary import PAD_ID
 
 

@@ -31,8 +31,11 @@ from torch.utils.data import DataLoader, IterableDataset
 from gec.decoding.decoder import Decoder
 from gec.decoding.drafters.copy import CopyDrafter
 from gec.decoding.model import Model
+from gec.edits.edits import WordEdit, align
 from gec.errors import ConfigError, DataError, ModelError
-from gec.models import bundle
+from gec.models.engines.verifier import TransformerVerifier
+from gec.models.load import bundle
+from gec.models.network.transformer import Transformer, TransformerConfig
 from gec.models.training.data import (
     Batch,
     NoisyBatches,
@@ -50,9 +53,6 @@ from gec.models.training.recipe import (
     parse_duration,
     task_of,
 )
-from gec.models.transformer import Transformer, TransformerConfig
-from gec.models.verifier import TransformerVerifier
-from gec.text.edits import WordEdit, align
 from gec.text.spelling import Speller
 from gec.text.subwords import PAD_ID, Subwords
 
@@ -699,7 +699,7 @@ def main(
     if getattr(args, "threads", None):
         torch.set_num_threads(args.threads)
     if task != "gec":
-        from gec.models.training import generation
+        from gec.models.training import stages as generation
 
         return generation.main(args)
     if args.data is None:

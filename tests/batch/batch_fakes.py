@@ -11,14 +11,14 @@ from pathlib import Path
 from typing import Any
 
 from gec.batch.blocks import Outcome
-from gec.text.edits import Edit, apply
+from gec.edits.edits import Edit, apply
 
 Spans = Sequence[tuple[tuple[int, int], ...]]
 
 
 @dataclass(frozen=True)
 class Corrected:
-    """As much of a gec.corrector.Correction as formats look at."""
+    """As much of a gec.correct.corrector.Correction as formats look at."""
 
     original: str
     text: str

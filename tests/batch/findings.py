@@ -23,13 +23,13 @@ from importlib.metadata import PackageNotFoundError, metadata
 from pathlib import Path
 from textwrap import fill
 
-from gec.batch.markup import passages
-from gec.check import find_files, is_finding
-from gec.corrector import Corrector
-from gec.formats import to_findings
+from gec.check.findings import find_files, is_finding
+from gec.check.project import CHECK_CONFIDENCE, Project
+from gec.correct.corrector import Corrector
+from gec.documents.markup import passages
+from gec.documents.prose import correct_prose, in_source, prose_kind, with_edits
 from gec.loading import load
-from gec.project import CHECK_CONFIDENCE, Project
-from gec.prose import correct_prose, in_source, prose_kind, with_edits
+from gec.output.formats import to_findings
 
 THRESHOLDS = (0.3, 0.4, 0.5, 0.55, 0.6, 0.65, 0.7, 0.75, 0.8, 0.9)
 MOST_WORDS = 1000

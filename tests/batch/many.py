@@ -15,7 +15,7 @@ from batch.batch_fakes import load
 
 from gec.batch import output
 from gec.batch.blocks import Size
-from gec.batch.files import find
+from gec.batch.inputs import find
 from gec.batch.pipeline import Done, Items, Plan, run
 from gec.batch.pool import Pool
 from gec.batch.text import Lines

@@ -33,7 +33,7 @@ from statistics import median
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from gec.corrector import Corrector
+    from gec.correct.corrector import Corrector
 
 HERE = Path(__file__).resolve().parent
 sys.path[:0] = [str(HERE), str(HERE.parent)]
@@ -148,7 +148,7 @@ def _ways(
     from gec.batch.engine import Engine
     from gec.eval.benchmark.contenders import Ours, batches, model_of
     from gec.eval.benchmark.speed import BATCHES
-    from gec.models.bundle import load
+    from gec.models.load.bundle import load
 
     size = args.batch_size
     sources: list[tuple[int, ...]] = []

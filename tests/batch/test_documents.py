@@ -16,8 +16,8 @@ from hypothesis import strategies as st
 
 from gec.batch.blocks import Outcome, Result, Size
 from gec.batch.documents import Documents
-from gec.batch.markup import PARSERS, Passage, passages
-from gec.text.edits import Edit
+from gec.documents.markup import PARSERS, Passage, passages
+from gec.edits.edits import Edit
 from gec.text.protection import Span
 
 MARKDOWN = """---

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from gec.batch.engine import Engine, Stopped
-from gec.corrector import Corrector
+from gec.correct.corrector import Corrector
 from gec.decoding.decoder import Hypothesis
 from gec.errors import ConfigError
 from gec.text.inflection import Inflections

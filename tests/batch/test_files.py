@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from gec.batch.files import find, kind_of
+from gec.batch.inputs import find, kind_of
 from gec.errors import ConfigError, InputError
 
 

@@ -207,7 +207,7 @@ def test_a_correction_is_quoted_where_it_must_be() -> None:
         from batch.batch_fakes import Corrected
 
         from gec.batch.blocks import Outcome
-        from gec.text.edits import Edit
+        from gec.edits.edits import Edit
 
         edit = Edit(0, 0, "", "", "M:PUNCT", 1.0, "")
         return [Outcome(Corrected(t, f'"{t}", yes', (edit,))) for t in texts]  # type: ignore[arg-type]

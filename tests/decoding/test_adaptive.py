@@ -8,7 +8,9 @@ import pytest
 from fake_models import RuleModel, copies, sometimes, tiny_network
 from reference_decoding import greedy
 
-from gec.decoding.adaptive import (
+from gec.decoding.decoder import Decoder, LengthLimit, Row
+from gec.decoding.drafters.small_model import SmallModelDrafter
+from gec.decoding.lengths import (
     AdaptiveLength,
     Timing,
     best_gamma,
@@ -17,12 +19,10 @@ from gec.decoding.adaptive import (
     gamma_curves,
     improvement,
 )
-from gec.decoding.decoder import Decoder, LengthLimit, Row
-from gec.decoding.drafters.small_model import SmallModelDrafter
 from gec.decoding.sampling import Sampling, SpeculativeSampling
 from gec.decoding.trace import Pass
 from gec.errors import ConfigError
-from gec.models.verifier import TransformerVerifier
+from gec.models.engines.verifier import TransformerVerifier
 
 
 @pytest.mark.parametrize("rate", [0.0, 0.3, 0.8, 1.0])

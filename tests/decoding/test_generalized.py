@@ -44,16 +44,16 @@ from gec.decoding.drafters.nat import NatDrafter, Unverified
 from gec.decoding.options import OPTIONS, complete, parse
 from gec.decoding.strategies import STRATEGIES, Parts, make_decoder
 from gec.errors import ConfigError, ModelError
-from gec.models.heads import Heads, HeadsVerifier
-from gec.models.nat import (
+from gec.models.engines.verifier import TransformerVerifier
+from gec.models.network.heads import Heads, HeadsVerifier
+from gec.models.network.nat import (
     NatConfig,
     NatMemory,
     NatTransformer,
     RememberingVerifier,
     TransformerBlocks,
 )
-from gec.models.transformer import Transformer
-from gec.models.verifier import TransformerVerifier
+from gec.models.network.transformer import Transformer
 
 BATCH_SIZES = (1, 4)
 LIMIT = LengthLimit(1.5, 6)

@@ -22,14 +22,14 @@ from gec.decoding.drafters.heads import HeadsDrafter
 from gec.decoding.drafters.nat import NatDrafter
 from gec.decoding.drafters.reentry import ReentryDrafter
 from gec.decoding.drafters.small_model import SmallModelDrafter
-from gec.models.early_exit import EarlyExitVerifier
-from gec.models.graphs import GraphVerifier, uncaptured
-from gec.models.heads import Heads, HeadsVerifier
-from gec.models.nat import NatConfig, NatTransformer, RememberingVerifier, TransformerBlocks
-from gec.models.operations import Counted
-from gec.models.prefixes import PackedPrefixed, Prefixed
-from gec.models.transformer import Transformer
-from gec.models.verifier import TransformerVerifier
+from gec.models.engines.graphs import GraphVerifier, uncaptured
+from gec.models.engines.verifier import TransformerVerifier
+from gec.models.load.prefixes import PackedPrefixed, Prefixed
+from gec.models.network.early_exit import EarlyExitVerifier
+from gec.models.network.heads import Heads, HeadsVerifier
+from gec.models.network.nat import NatConfig, NatTransformer, RememberingVerifier, TransformerBlocks
+from gec.models.network.operations import Counted
+from gec.models.network.transformer import Transformer
 
 Rows = Sequence[Sequence[int]]
 VOCAB = 31

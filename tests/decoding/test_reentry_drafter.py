@@ -10,7 +10,7 @@ from fake_models import RuleModel, rewrites, sometimes, tiny_network
 from gec.decoding.decoder import Decoder, LengthLimit
 from gec.decoding.drafters.copy import CopyDrafter
 from gec.decoding.drafters.reentry import ReentryDrafter, reentry
-from gec.models.verifier import TransformerVerifier
+from gec.models.engines.verifier import TransformerVerifier
 
 SOURCE = [3, 4, 5, 6, 7, 8]
 

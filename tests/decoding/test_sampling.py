@@ -23,7 +23,7 @@ from gec.decoding.drafters.copy import CopyDrafter
 from gec.decoding.drafters.small_model import DraftMemory, FixedLength, SmallModelDrafter
 from gec.decoding.sampling import GREEDY, Sampling, SpeculativeSampling, acceptance, draw
 from gec.errors import ConfigError, ModelError
-from gec.models.verifier import TransformerVerifier
+from gec.models.engines.verifier import TransformerVerifier
 
 # Pairs whose every step is a multiple of 1/4: p, q, p / q where it is below 1, the normed rest.
 LARGE = ((0.25, 0.25, 0.5, 0.0), (0.0, 0.5, 0.25, 0.25), (0.5, 0.25, 0.0, 0.25))

@@ -27,7 +27,7 @@ from gec.decoding.drafters.aligned import AlignedCopyDrafter, Progress
 from gec.decoding.drafters.copy import CopyDrafter
 from gec.decoding.drafters.small_model import SmallModelDrafter
 from gec.errors import ConfigError
-from gec.models.verifier import TransformerVerifier
+from gec.models.engines.verifier import TransformerVerifier
 
 LIMIT = LengthLimit(1.2, 3)
 DRAFTERS: dict[str, Callable[[], Drafter]] = {

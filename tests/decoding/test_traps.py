@@ -38,8 +38,8 @@ from gec.decoding.drafters.small_model import SmallModelDrafter
 from gec.decoding.sampling import Sampling, SpeculativeSampling
 from gec.decoding.trace import Pass
 from gec.errors import ConfigError, InputError
-from gec.models import verifier as verifiers
-from gec.models.verifier import TransformerVerifier
+from gec.models.engines import verifier as verifiers
+from gec.models.engines.verifier import TransformerVerifier
 
 DRAFTERS: tuple[Callable[[], Drafter], ...] = (NoDraft, CopyDrafter)
 

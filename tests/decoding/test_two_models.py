@@ -14,12 +14,12 @@ from two_model_bundle import bundle
 
 from gec.cli import main
 from gec.decoding import strategies
-from gec.decoding.adaptive import AdaptiveLength, Timing
 from gec.decoding.drafters.small_model import FixedLength, SmallModelDrafter
+from gec.decoding.lengths import AdaptiveLength, Timing
 from gec.decoding.options import EXACT, OPTIONS, parse
 from gec.decoding.strategies import Parts, make_decoder
 from gec.errors import ConfigError, ModelError
-from gec.models import generation
+from gec.models.load import generation
 
 FAMILY = ("sample", "speculative", "hierarchical", "early-exit", "bild", "speculative-beam")
 

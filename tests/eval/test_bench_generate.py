@@ -15,7 +15,7 @@ from gec.errors import ConfigError
 from gec.eval.benchmark import generate
 from gec.eval.benchmark.generate import PHASES, Row, check_exact, markdown, measure
 from gec.eval.benchmark.process import peak_memory
-from gec.models.generation import save
+from gec.models.load.generation import save
 
 TEXTS = ["the dogs see.", "one big cats", "two", "birds and dogs eat the cats."]
 STRATEGIES = ["beam:beam-size=5", "greedy", "nat", "gad:k=3", "gad++:beta=3,tau=1", "blockwise"]

@@ -26,9 +26,9 @@ from gec.eval.benchmark.generate import (
     operations_table,
 )
 from gec.eval.benchmark.two_models import counted_passes, families, gamma_plot, gamma_table
-from gec.eval.sari import sari
+from gec.eval.metrics.sari import sari
 from gec.loading import work_of
-from gec.models.generation import save
+from gec.models.load.generation import save
 
 TEXTS = ["the dogs see.", "one big cats", "birds and dogs eat."]
 STRATEGIES = [

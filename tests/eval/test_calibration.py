@@ -12,8 +12,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from gec.cli import main
-from gec.confidence import Calibration, Evidence
-from gec.corrector import Correction, SentenceResult
+from gec.correct.confidence import Calibration, Evidence
+from gec.correct.corrector import Correction, SentenceResult
 from gec.errors import DataError
 from gec.eval.calibration import (
     Judged,

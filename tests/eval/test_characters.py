@@ -11,10 +11,10 @@ from collections.abc import Callable
 import pytest
 
 from gec.cli import main
-from gec.eval import characters
-from gec.eval.characters import by_characters
-from gec.eval.m2 import GoldEdit, GoldSentence
-from gec.eval.m2.characters import gold_by_characters
+from gec.eval.metrics import characters
+from gec.eval.metrics.characters import by_characters
+from gec.eval.metrics.m2 import GoldEdit, GoldSentence
+from gec.eval.metrics.m2.characters import gold_by_characters
 
 File = Callable[..., str]
 Capture = pytest.CaptureFixture[str]

@@ -19,7 +19,7 @@ import pytest
 from errant.commands import compare_m2, parallel_to_m2
 
 from gec.cli import main
-from gec.eval.pipeline import SHIPPED, load_pipeline
+from gec.eval.metrics.pipeline import SHIPPED, load_pipeline
 
 HERE = Path(__file__).parent
 DATA = Path(os.environ.get("GEC_DATA_DIR", HERE.parents[2] / "shared" / "data"))

@@ -9,8 +9,8 @@ import random
 import pytest
 
 from gec.errors import ConfigError
-from gec.eval import correlation
-from gec.eval.correlation import kendall, pearson, ranks, spearman
+from gec.eval.compare import correlation
+from gec.eval.compare.correlation import kendall, pearson, ranks, spearman
 
 ALL = (pearson, spearman, kendall)
 

@@ -17,10 +17,10 @@ from spacy.language import Language
 
 from gec.cli import main
 from gec.errors import ConfigError, InputError
-from gec.eval import pipeline
-from gec.eval.errant import Annotator, Edit, agreement, annotate, reannotate
-from gec.eval.errant_compare import parse_blocks
-from gec.eval.pipeline import SHIPPED, describe, load_pipeline
+from gec.eval.metrics import pipeline
+from gec.eval.metrics.errant import Annotator, Edit, agreement, annotate, reannotate
+from gec.eval.metrics.errant_compare import parse_blocks
+from gec.eval.metrics.pipeline import SHIPPED, describe, load_pipeline
 
 File = Callable[..., str]
 
@@ -519,7 +519,8 @@ def test_importing_is_light() -> None:
     import subprocess
 
     code = (
-        "import sys, gec.eval.errant; sys.exit('errant' in sys.modules or 'spacy' in sys.modules)"
+        "import sys, gec.eval.metrics.errant; "
+        "sys.exit('errant' in sys.modules or 'spacy' in sys.modules)"
     )
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
     assert pipeline.PREFERRED == "en_core_web_sm"

@@ -14,8 +14,8 @@ from errant.commands import compare_m2
 
 from gec.cli import main
 from gec.errors import ConfigError, DataError, InputError
-from gec.eval import errant_compare as module
-from gec.eval.errant_compare import (
+from gec.eval.metrics import errant_compare as module
+from gec.eval.metrics.errant_compare import (
     Annotation,
     Block,
     Counts,

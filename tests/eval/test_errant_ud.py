@@ -11,9 +11,9 @@ from spacy.language import Language
 
 from gec.cli import main
 from gec.errors import ConfigError
-from gec.eval.errant_compare import read_blocks
-from gec.eval.errant_ud import UniversalAnnotator, read_words
-from gec.eval.pipeline import load_pipeline
+from gec.eval.metrics.errant_compare import read_blocks
+from gec.eval.metrics.errant_ud import UniversalAnnotator, read_words
+from gec.eval.metrics.pipeline import load_pipeline
 
 File = Callable[..., str]
 Capture = pytest.CaptureFixture[str]

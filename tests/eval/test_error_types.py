@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from gec.errors import DataError
-from gec.eval.error_types import of_m2, of_pairs, table
+from gec.eval.metrics.error_types import of_m2, of_pairs, table
 
 
 def test_edits_of_pairs_are_counted_by_type() -> None:

@@ -10,8 +10,8 @@ import pytest
 from fake_corrector import fake_correction
 
 from gec.cli import main
-from gec.corrector import Correction, Corrector
-from gec.eval.exact import score_exact
+from gec.correct.corrector import Correction, Corrector
+from gec.eval.metrics.exact import score_exact
 
 
 class _Fake:

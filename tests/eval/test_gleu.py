@@ -20,8 +20,8 @@ import pytest
 
 from gec.cli import main
 from gec.errors import ConfigError, InputError
-from gec.eval.gleu import count, draws, gleu, sentence_gleu
-from gec.eval.score import ReferenceExit
+from gec.eval.metrics.gleu import count, draws, gleu, sentence_gleu
+from gec.eval.metrics.score import ReferenceExit
 
 EXPECTED = Path(__file__).parent / "data" / "gleu_expected"
 CASES: list[dict[str, Any]] = json.loads((EXPECTED / "expected.json").read_text("utf-8"))["cases"]

@@ -12,13 +12,13 @@ import pytest
 
 from gec.cli import main
 from gec.errors import ConfigError
-from gec.eval import leaderboard
-from gec.eval.errant import Annotator
-from gec.eval.errant_compare import parse_blocks
-from gec.eval.leaderboard import METRICS, Metric, TestSet, default_samples, rank
-from gec.eval.m2 import read_gold
-from gec.eval.pipeline import load_pipeline
-from gec.eval.significance import Statistics, edit_statistics
+from gec.eval.compare import leaderboard
+from gec.eval.compare.leaderboard import METRICS, Metric, TestSet, default_samples, rank
+from gec.eval.compare.significance import Statistics, edit_statistics
+from gec.eval.metrics.errant import Annotator
+from gec.eval.metrics.errant_compare import parse_blocks
+from gec.eval.metrics.m2 import read_gold
+from gec.eval.metrics.pipeline import load_pipeline
 
 Capture = pytest.CaptureFixture[str]
 File = Callable[..., str]

@@ -19,7 +19,7 @@ from hypothesis import strategies as st
 
 from gec.cli import main
 from gec.errors import ConfigError, DataError, InputError
-from gec.eval.m2 import (
+from gec.eval.metrics.m2 import (
     Edit,
     GoldEdit,
     GoldSentence,
@@ -28,9 +28,9 @@ from gec.eval.m2 import (
     read_hypotheses,
     score_m2,
 )
-from gec.eval.m2.lattice import build_lattice
-from gec.eval.m2.scoring import visiting_order
-from gec.eval.m2.search import cheapest_path, gold_weights
+from gec.eval.metrics.m2.lattice import build_lattice
+from gec.eval.metrics.m2.scoring import visiting_order
+from gec.eval.metrics.m2.search import cheapest_path, gold_weights
 
 DATA = Path(__file__).with_name("data") / "m2scorer_expected"
 CASES = json.loads((DATA / "expected.json").read_text(encoding="utf-8"))["cases"]

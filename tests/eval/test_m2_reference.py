@@ -17,10 +17,10 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from gec.eval.m2 import GoldEdit, GoldSentence, match_sentence, read_gold, read_hypotheses
-from gec.eval.m2.lattice import build_lattice
-from gec.eval.m2.scoring import visiting_order
-from gec.eval.m2.search import cheapest_path, gold_weights
+from gec.eval.metrics.m2 import GoldEdit, GoldSentence, match_sentence, read_gold, read_hypotheses
+from gec.eval.metrics.m2.lattice import build_lattice
+from gec.eval.metrics.m2.scoring import visiting_order
+from gec.eval.metrics.m2.search import cheapest_path, gold_weights
 
 DATA = Path(__file__).with_name("data") / "m2scorer_expected"
 CASES = json.loads((DATA / "expected.json").read_text(encoding="utf-8"))["cases"]

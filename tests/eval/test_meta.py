@@ -12,7 +12,7 @@ import pytest
 
 from gec.cli import main
 from gec.errors import ConfigError, DataError
-from gec.eval.human import (
+from gec.eval.compare.human import (
     SEEDA_SYSTEMS,
     Judgment,
     chosen,
@@ -21,7 +21,7 @@ from gec.eval.human import (
     read_sentence_scores,
     read_system_scores,
 )
-from gec.eval.meta import meta_sentence, meta_system
+from gec.eval.compare.meta import meta_sentence, meta_system
 
 File = Callable[..., str]
 Capture = pytest.CaptureFixture[str]

@@ -19,19 +19,19 @@ import pytest
 
 from gec.cli import main
 from gec.errors import ConfigError, DataError, InputError
-from gec.eval import cleme as cleme_module
-from gec.eval import gotoscorer as gotoscorer_module
-from gec.eval import green as green_module
-from gec.eval import imeasure as imeasure_module
-from gec.eval import rates as rates_module
-from gec.eval.cleme import cleme, partition
-from gec.eval.errant_compare import Block, parse_blocks
-from gec.eval.gotoscorer import gotoscorer
-from gec.eval.green import green, green_statistics
-from gec.eval.imeasure import align, imeasure, imeasure_statistics
-from gec.eval.rates import error_rates, needless, needless_statistics
-from gec.eval.significance import Statistics
-from gec.eval.significance import compare as compare_statistics
+from gec.eval.compare.significance import Statistics
+from gec.eval.compare.significance import compare as compare_statistics
+from gec.eval.metrics import cleme as cleme_module
+from gec.eval.metrics import gotoscorer as gotoscorer_module
+from gec.eval.metrics import green as green_module
+from gec.eval.metrics import imeasure as imeasure_module
+from gec.eval.metrics import rates as rates_module
+from gec.eval.metrics.cleme import cleme, partition
+from gec.eval.metrics.errant_compare import Block, parse_blocks
+from gec.eval.metrics.gotoscorer import gotoscorer
+from gec.eval.metrics.green import green, green_statistics
+from gec.eval.metrics.imeasure import align, imeasure, imeasure_statistics
+from gec.eval.metrics.rates import error_rates, needless, needless_statistics
 
 DATA = Path(__file__).parent / "data" / "metrics_expected"
 Case = dict[str, Any]

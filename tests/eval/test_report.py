@@ -12,11 +12,11 @@ import pytest
 
 from gec.cli import main
 from gec.errors import DataError, InputError
-from gec.eval import report
-from gec.eval.errant_compare import Annotation, Block
-from gec.eval.m2 import read_gold
-from gec.eval.pipeline import load_pipeline
-from gec.eval.report import Line, Piece, above, diff, edit_ratio, read_system
+from gec.eval.compare import report
+from gec.eval.compare.report import Line, Piece, above, diff, edit_ratio, read_system
+from gec.eval.metrics.errant_compare import Annotation, Block
+from gec.eval.metrics.m2 import read_gold
+from gec.eval.metrics.pipeline import load_pipeline
 
 File = Callable[..., str]
 

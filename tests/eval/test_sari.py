@@ -18,7 +18,7 @@ import pytest
 
 from gec.cli import main
 from gec.errors import ConfigError, InputError
-from gec.eval.sari import sari
+from gec.eval.metrics.sari import sari
 
 EXPECTED = Path(__file__).parent / "data" / "sari_expected" / "expected.json"
 CASES: list[dict[str, Any]] = json.loads(EXPECTED.read_text("utf-8"))["synthetic"]

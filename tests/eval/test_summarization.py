@@ -13,7 +13,7 @@ from rouge_score.scoring import BootstrapAggregator
 
 from gec.cli import main
 from gec.errors import ConfigError, InputError
-from gec.eval.summarization import TYPES, rouge
+from gec.eval.metrics.summarization import TYPES, rouge
 
 Capture = pytest.CaptureFixture[str]
 File = Callable[..., str]

@@ -14,7 +14,7 @@ from sacrebleu.metrics import BLEU, CHRF
 
 from gec.cli import main
 from gec.errors import ConfigError, InputError
-from gec.eval.translation import bleu, chrf
+from gec.eval.metrics.translation import bleu, chrf
 
 Capture = pytest.CaptureFixture[str]
 File = Callable[..., str]

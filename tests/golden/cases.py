@@ -214,9 +214,11 @@ def _folder() -> Iterator[Path]:
 
 def _steady(text: str, folder: Path) -> str:
     """``text`` without what differs from run to run: the folder, times, sizes, the version."""
-    from gec import __version__
+    from gec import __version__, models
 
-    text = text.replace(str(folder), "FOLDER").replace(__version__, "VERSION")
+    text = text.replace(os.environ["GEC_CACHE"], "CACHE")
+    text = text.replace(str(folder), "FOLDER").replace(str(Path(models.__path__[0])), "MODELS")
+    text = text.replace(__version__, "VERSION")
     text = re.sub(
         r"\b\d+(\.\d+)?(e-?\d+)? ?(ms|s|seconds|MB|MiB|sentences/s|words/s)\b", r"N \3", text
     )
@@ -264,4 +266,5 @@ def record() -> None:
 
 
 if __name__ == "__main__":
+    os.environ |= {"NO_COLOR": "1", "COLUMNS": "100", "GEC_CACHE": "/nowhere"}
     record()

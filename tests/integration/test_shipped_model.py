@@ -11,9 +11,9 @@ import pytest
 
 import gec
 from gec.cli import main
-from gec.corrector import Corrector
+from gec.correct.corrector import Corrector
 from gec.eval.benchmark.lossless import check_lossless
-from gec.eval.exact import score_exact
+from gec.eval.metrics.exact import score_exact
 
 DATA = Path(__file__).parent.parent / "data"
 EXAMPLE = "She go to school every day and have two book ."

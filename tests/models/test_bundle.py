@@ -15,10 +15,10 @@ import torch
 from fake_models import tiny_network
 from safetensors.torch import load_file, save_file
 
-from gec.corrector import Setting
+from gec.correct.corrector import Setting
 from gec.errors import ConfigError, DataError, ModelError
-from gec.models import bundle
-from gec.models.bundle import Bundle
+from gec.models.load import bundle
+from gec.models.load.bundle import Bundle
 from gec.text.inflection import Inflections
 from gec.text.subwords import Subwords
 

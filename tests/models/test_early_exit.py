@@ -16,9 +16,9 @@ from gec.decoding.drafters.early_exit import EarlyExitDrafter
 from gec.decoding.drafters.small_model import FixedLength
 from gec.decoding.sampling import Sampling, SpeculativeSampling
 from gec.errors import ModelError
-from gec.models.early_exit import EarlyExitTrainee, EarlyExitVerifier
-from gec.models.transformer import Transformer
-from gec.models.verifier import TransformerVerifier
+from gec.models.engines.verifier import TransformerVerifier
+from gec.models.network.early_exit import EarlyExitTrainee, EarlyExitVerifier
+from gec.models.network.transformer import Transformer
 
 LIMIT = LengthLimit(1.0, 6)
 NETWORKS: dict[str, dict[str, object]] = {

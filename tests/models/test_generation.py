@@ -10,10 +10,10 @@ import torch
 from tiny_generation import random_bundle, vocabulary
 
 from gec.errors import ModelError
-from gec.models import generation
-from gec.models.generation import GenerationBundle
-from gec.models.nat import NatConfig, NatTransformer, TransformerBlocks
-from gec.models.transformer import TransformerConfig
+from gec.models.load import generation
+from gec.models.load.generation import GenerationBundle
+from gec.models.network.nat import NatConfig, NatTransformer, TransformerBlocks
+from gec.models.network.transformer import TransformerConfig
 
 
 def state(bundle: GenerationBundle) -> dict[str, torch.Tensor]:
@@ -92,7 +92,7 @@ def test_missing_and_broken_parts(folder: Path) -> None:
 
 
 def test_a_bundle_for_text_is_not_for_correcting(folder: Path) -> None:
-    from gec.models import bundle
+    from gec.models.load import bundle
 
     with pytest.raises(ModelError):
         bundle.load(str(folder))

@@ -31,11 +31,11 @@ from gec.decoding.drafters import Drafter, NoDraft
 from gec.decoding.drafters.copy import CopyDrafter
 from gec.decoding.drafters.reentry import ReentryDrafter
 from gec.decoding.model import PackedModel
-from gec.models import graphs
-from gec.models.graphs import Body, GraphVerifier, rounded, uncaptured
-from gec.models.prefixes import verifier
-from gec.models.transformer import Transformer
-from gec.models.verifier import TransformerVerifier
+from gec.models.engines import graphs
+from gec.models.engines.graphs import Body, GraphVerifier, rounded, uncaptured
+from gec.models.engines.verifier import TransformerVerifier
+from gec.models.load.prefixes import verifier
+from gec.models.network.transformer import Transformer
 
 NETWORKS: dict[str, dict[str, Any]] = {
     "plain": {"decoder_layers": 2, "max_positions": 200},

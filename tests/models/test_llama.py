@@ -18,11 +18,13 @@ from gec.decoding.drafters import NoDraft
 from gec.decoding.drafters.copy import CopyDrafter
 from gec.decoding.drafters.reentry import ReentryDrafter
 from gec.errors import ModelError
-from gec.models import bundle, llama, native
-from gec.models.inference import prepare
-from gec.models.llama import Llama, LlamaConfig
-from gec.models.llama_verifier import LlamaVerifier
-from gec.models.quantization import count_parameters, quantize
+from gec.models.engines import native
+from gec.models.engines.inference import prepare
+from gec.models.engines.llama_verifier import LlamaVerifier
+from gec.models.engines.quantization import count_parameters, quantize
+from gec.models.load import bundle
+from gec.models.network import llama
+from gec.models.network.llama import Llama, LlamaConfig
 from gec.text.byte_pairs import BytePairs
 from gec.text.subwords import BYTE_OF
 

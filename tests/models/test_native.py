@@ -16,12 +16,13 @@ from fake_models import tiny_network
 from torch import Tensor, nn
 
 from gec.errors import ModelError
-from gec.models import native, transformer
-from gec.models.bundle import write_weights
-from gec.models.inference import prepare
-from gec.models.quantization import Int8Linear, count_parameters, quantize
-from gec.models.transformer import Transformer
-from gec.models.verifier import TransformerVerifier
+from gec.models.engines import native
+from gec.models.engines.inference import prepare
+from gec.models.engines.quantization import Int8Linear, count_parameters, quantize
+from gec.models.engines.verifier import TransformerVerifier
+from gec.models.load.bundle import write_weights
+from gec.models.network import transformer
+from gec.models.network.transformer import Transformer
 
 needs_extension = pytest.mark.skipif(
     not native.int8_available(), reason="no compiler, or a processor without AVX-512 VNNI"
@@ -52,13 +53,13 @@ def test_it_can_be_left_out(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_the_kernels_are_described(level: int, said: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("GEC_NATIVE", raising=False)
     extension = SimpleNamespace(supported=lambda: level)
-    monkeypatch.setitem(sys.modules, "gec.models._native", extension)
+    monkeypatch.setitem(sys.modules, "gec.models.engines._native", extension)
     assert native.describe().startswith(said)
 
 
 def test_missing_kernels_are_explained(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("GEC_NATIVE", raising=False)
-    monkeypatch.setitem(sys.modules, "gec.models._native", None)
+    monkeypatch.setitem(sys.modules, "gec.models.engines._native", None)
     assert native.describe().startswith("none: not compiled when gec was installed")
     monkeypatch.setenv("GEC_NATIVE", "off")
     assert native.describe() == "none: GEC_NATIVE=off"

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from gec.errors import DataError, ModelError
-from gec.models.training.ngram_table import build_ngrams
+from gec.models.training.tables.ngram_table import build_ngrams
 from gec.text.ngrams import FILE, STEP, NGrams
 
 WORDS = "the cat dog sees a old house and sleeps in".split()

@@ -17,16 +17,16 @@ from spacy.language import Language
 
 import gec.models
 from gec.errors import ConfigError, DataError
-from gec.models.training import pipeline as training
-from gec.models.training.attributes import TAG_MAP
-from gec.models.training.treebank import (
+from gec.models.training.spacy_pipeline import pipeline as training
+from gec.models.training.spacy_pipeline.attributes import TAG_MAP
+from gec.models.training.spacy_pipeline.treebank import (
     Augmenter,
     Tree,
     join_hyphenated,
     read_conllu,
     to_clearnlp,
 )
-from gec.models.training.word_vectors import add_vectors, train_vectors
+from gec.models.training.spacy_pipeline.word_vectors import add_vectors, train_vectors
 
 BUNDLE = Path(gec.models.__path__[0]) / "bundles" / "en_pipeline"
 RUNTIME_NAMES = ("_SP",)  # given by the attribute ruler to blanks

@@ -10,8 +10,8 @@ from fake_models import BOS, tiny_network
 from gec.decoding.decoder import Decoder
 from gec.decoding.drafters.copy import CopyDrafter
 from gec.decoding.model import PackedModel
-from gec.models.prefixes import PackedPrefixed, Prefixed, prefixed, verifier
-from gec.models.verifier import TransformerVerifier
+from gec.models.engines.verifier import TransformerVerifier
+from gec.models.load.prefixes import PackedPrefixed, Prefixed, prefixed, verifier
 
 
 class Unpacked:

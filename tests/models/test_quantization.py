@@ -14,9 +14,8 @@ from torch import nn
 from gec.decoding.decoder import Decoder, LengthLimit
 from gec.decoding.drafters.copy import CopyDrafter
 from gec.errors import ModelError
-from gec.models import quantization
-from gec.models.bundle import read_weights, write_weights
-from gec.models.quantization import (
+from gec.models.engines import quantization
+from gec.models.engines.quantization import (
     Int8Linear,
     compress,
     count_parameters,
@@ -24,8 +23,9 @@ from gec.models.quantization import (
     quantize,
     quantize_rows,
 )
-from gec.models.transformer import Transformer
-from gec.models.verifier import TransformerVerifier
+from gec.models.engines.verifier import TransformerVerifier
+from gec.models.load.bundle import read_weights, write_weights
+from gec.models.network.transformer import Transformer
 
 
 def network(seed: int, **settings: object) -> Transformer:

@@ -11,8 +11,8 @@ from fake_models import tiny_network
 from torch import Tensor, nn
 
 from gec.errors import ModelError
-from gec.models.cache import LayerCache, Positions
-from gec.models.transformer import (
+from gec.models.network.cache import LayerCache, Positions
+from gec.models.network.transformer import (
     DecoderLayer,
     EncoderLayer,
     Transformer,

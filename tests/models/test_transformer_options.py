@@ -16,14 +16,14 @@ from fake_models import BOS, EOS, tiny_network
 from gec.decoding.decoder import Decoder
 from gec.decoding.drafters.copy import CopyDrafter
 from gec.errors import ModelError
-from gec.models.prefixes import Prefixed, verifier
-from gec.models.transformer import (
+from gec.models.engines.verifier import TransformerVerifier
+from gec.models.load.prefixes import Prefixed, verifier
+from gec.models.network.transformer import (
     Transformer,
     TransformerConfig,
     relative_buckets,
     sinusoidal_positions,
 )
-from gec.models.verifier import TransformerVerifier
 
 OPTIONS: dict[str, dict[str, Any]] = {
     "T5": {

@@ -20,8 +20,8 @@ import gec
 from gec import untrusted
 from gec.cli import main
 from gec.errors import ModelError
-from gec.models import bundle, generation
-from gec.models.foreign import ENGINES, ForeignSubwords
+from gec.models.load import bundle, generation
+from gec.models.load.foreign import ENGINES, ForeignSubwords
 from gec.text.ngrams import NGrams
 from gec.text.spelling import Speller
 from gec.text.subwords import Subwords
@@ -329,7 +329,9 @@ def test_transformers_runs_no_code_and_asks_nothing(where: str, tmp_path: Path) 
     with_config(tokenizer={"engine": "transformers"}, model_type="evil", **names)(folder)
     load = {
         "bundle": "import gec; gec.load(sys.argv[1], device='cpu')",
-        "folder": "from gec.models.huggingface import _load; _load(Path(sys.argv[1]))",
+        "folder": (
+            "from gec.models.engines.transformers_model import _load; _load(Path(sys.argv[1]))"
+        ),
     }[where]
     done = subprocess.run(
         [sys.executable, "-c", f"import sys; from pathlib import Path; {load}", str(folder)],

@@ -14,9 +14,10 @@ from torch import Tensor
 import gec
 from gec.cli import main
 from gec.errors import ConfigError, InputError, ModelError
-from gec.models import bundle, pretrained, store, update
-from gec.models.llama import LlamaConfig
-from gec.models.wheel import build as build_wheel
+from gec.models.fetch import pretrained, store, update
+from gec.models.fetch.wheel import build as build_wheel
+from gec.models.load import bundle
+from gec.models.network.llama import LlamaConfig
 
 gguf = pytest.importorskip("gguf")
 

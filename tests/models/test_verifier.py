@@ -11,9 +11,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from torch import Tensor
 
-from gec.models.cache import LayerCache, Positions
-from gec.models.transformer import Transformer
-from gec.models.verifier import TransformerVerifier
+from gec.models.engines.verifier import TransformerVerifier
+from gec.models.network.cache import LayerCache, Positions
+from gec.models.network.transformer import Transformer
 
 NETWORKS = {
     "pre": tiny_network(4, decoder_layers=2, max_positions=200).float(),

@@ -7,9 +7,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from gec.messages import MESSAGES
-from gec.text import edits as module
-from gec.text.edits import Edit, WordEdit, align, apply, classify, to_edits
+from gec.edits import edits as module
+from gec.edits.edits import Edit, WordEdit, align, apply, classify, to_edits
+from gec.edits.messages import MESSAGES
 from gec.text.segmentation import segment
 from gec.text.words import split_tokenized, split_words, tokenize_line
 

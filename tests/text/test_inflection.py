@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gec.models.training.inflection_table import build_inflections
+from gec.models.training.tables.inflection_table import build_inflections
 from gec.text.inflection import MARKERS, Inflections, regular
 
 

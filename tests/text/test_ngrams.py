@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from gec.models.training.ngram_table import build_ngrams
+from gec.models.training.tables.ngram_table import build_ngrams
 from gec.text.ngrams import NGrams, normal_form
 
 SENTENCES = [

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from gec.errors import ModelError
-from gec.models import bundle
+from gec.models.load import bundle
 from gec.text.spelling import MISSPELLINGS, WORDS, Misspellings, Speller
 
 COUNTS = {

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from tiny_generation import vocabulary
 
 from gec.errors import ConfigError, ModelError
-from gec.models.bundle import find
+from gec.models.load.bundle import find
 from gec.text.vocabulary import (
     BOS_ID,
     EOS_ID,

@@ -16,7 +16,7 @@ sys.path.append(str(Path(__file__).resolve().parents[1]))  # for those who run i
 
 from fake_rules import RuleCorrector
 
-from gec.corrector import Corrector
+from gec.correct.corrector import Corrector
 from gec.web.app import create_app
 from gec.web.config import Config
 from gec.web.server import Server

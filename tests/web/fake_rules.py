@@ -14,11 +14,11 @@ from dataclasses import replace
 from fake_corrector import replaced
 from fake_web import WebCorrector
 
-from gec.corrector import Correction, Options, SentenceResult, Setting
+from gec.correct.corrector import Correction, Options, SentenceResult, Setting
 from gec.decoding.decoder import Hypothesis
 from gec.decoding.trace import Pass, Trace
-from gec.messages import describe
-from gec.text.edits import Edit
+from gec.edits.edits import Edit
+from gec.edits.messages import describe
 
 # pattern, replacement, type, confidence; what group 1 matches is replaced
 RULES: tuple[tuple[str, str, str, float], ...] = (

@@ -19,7 +19,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gec import __version__
-from gec.formats import Positions
+from gec.output.formats import Positions
 from gec.web.app import create_app, engine_of
 from gec.web.calls import Engine
 from gec.web.config import Config

@@ -19,8 +19,8 @@ from flask.testing import FlaskClient
 
 from gec import __version__
 from gec.cli import main
+from gec.edits.edits import Edit
 from gec.errors import InputError
-from gec.text.edits import Edit
 from gec.web.feedback import Store
 from gec.web.feedback_commands import export, listed
 from gec.web.problems import Problem

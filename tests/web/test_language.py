@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from gec.models.bundle import BUNDLES
+from gec.models.load.bundle import BUNDLES
 from gec.text.spelling import Speller
 from gec.web.language import foreign
 

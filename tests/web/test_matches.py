@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gec.text.edits import Edit, apply
+from gec.edits.edits import Edit, apply
 from gec.web import annotated, results
 from gec.web.annotated import Annotated, parse
 from gec.web.matches import context, matches, replacements, rule_id

@@ -16,7 +16,7 @@ import pytest
 import requests
 
 import gec
-from gec.corrector import Corrector
+from gec.correct.corrector import Corrector
 from gec.web.app import create_app
 from gec.web.config import Config
 from gec.web.server import Server

@@ -15,7 +15,7 @@ import torch
 
 from gec.errors import ConfigError, ModelError
 from gec.eval.benchmark.contenders import Contender, Ids, beam_size
-from gec.models.bundle import Bundle
+from gec.models.load.bundle import Bundle
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

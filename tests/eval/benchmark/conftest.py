@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 from fake_models import tiny_network
 
-from gec.models import bundle
-from gec.models.bundle import Bundle
+from gec.models.load import bundle
+from gec.models.load.bundle import Bundle
 from gec.text.inflection import Inflections
 from gec.text.subwords import Subwords
 

@@ -16,9 +16,9 @@ from gec.eval.bench_options import complete
 from gec.eval.benchmark import agreement, quick
 from gec.eval.benchmark.command import read_sentences, spread
 from gec.eval.benchmark.contenders import Ids, model_of
+from gec.eval.benchmark.pages import markdown, shown_command, write_sections
 from gec.eval.benchmark.profiling import PARTS, profile
-from gec.eval.benchmark.report import markdown, shown_command, write_sections
-from gec.models.bundle import Bundle, load
+from gec.models.load.bundle import Bundle, load
 
 Capture = pytest.CaptureFixture[str]
 PAGE = """# Speed

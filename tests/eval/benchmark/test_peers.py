@@ -19,7 +19,7 @@ from gec.errors import ConfigError, ModelError
 from gec.eval.benchmark import peers
 from gec.eval.benchmark.contenders import Contender, Ids, Ours, model_of
 from gec.eval.benchmark.peers import Setup, check_names, fairseq, gather
-from gec.models.bundle import Bundle
+from gec.models.load.bundle import Bundle
 
 LIMIT = 30
 CPU = torch.device("cpu")

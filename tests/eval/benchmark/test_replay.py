@@ -16,9 +16,9 @@ from gec.decoding.drafters.copy import CopyDrafter
 from gec.errors import ConfigError
 from gec.eval.benchmark.contenders import Floor, Ids, Ours, decoder_for
 from gec.eval.benchmark.replay import Replay, architecture, random_bundle
-from gec.models.bundle import Bundle
-from gec.models.transformer import TransformerConfig
-from gec.models.verifier import TransformerVerifier
+from gec.models.engines.verifier import TransformerVerifier
+from gec.models.load.bundle import Bundle
+from gec.models.network.transformer import TransformerConfig
 
 VOCABULARY = 31
 

@@ -16,10 +16,10 @@ import gec.models
 from gec.cli import main
 from gec.decoding.decoder import Decoder
 from gec.errors import ModelError
-from gec.models import bundle, generation
 from gec.models.convert.huggingface import from_huggingface
-from gec.models.foreign import detokenize
-from gec.models.prefixes import verifier
+from gec.models.load import bundle, generation
+from gec.models.load.foreign import detokenize
+from gec.models.load.prefixes import verifier
 from gec.text.words import split_words
 
 TEXTS = [

@@ -16,12 +16,12 @@ from tokenizers import Tokenizer
 from gec.decoding.beam import BeamSearch
 from gec.decoding.decoder import Decoder, Hypothesis, LengthLimit
 from gec.errors import ConfigError, ModelError
-from gec.models import bundle
-from gec.models.bundle import Bundle
 from gec.models.convert.ctranslate2 import to_ctranslate2
 from gec.models.convert.huggingface import network_from_huggingface
-from gec.models.prefixes import verifier
-from gec.models.transformer import Transformer
+from gec.models.load import bundle
+from gec.models.load.bundle import Bundle
+from gec.models.load.prefixes import verifier
+from gec.models.network.transformer import Transformer
 
 LIMIT = 14
 SOURCES = [*sentences(11, seed=777), [3, 3, 3, 3]]

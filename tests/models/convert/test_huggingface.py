@@ -19,10 +19,10 @@ from gec.decoding.beam import BeamSearch
 from gec.decoding.decoder import Decoder, Hypothesis, LengthLimit
 from gec.decoding.drafters.copy import CopyDrafter
 from gec.errors import ModelError
-from gec.models.bundle import Bundle
 from gec.models.convert.huggingface import network_from_huggingface, to_huggingface
-from gec.models.prefixes import verifier
-from gec.models.transformer import Transformer
+from gec.models.load.bundle import Bundle
+from gec.models.load.prefixes import verifier
+from gec.models.network.transformer import Transformer
 
 LIMIT = 14
 SOURCES = [*sentences(11, seed=777), [3, 3, 3, 3], []]

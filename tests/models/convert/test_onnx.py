@@ -15,11 +15,11 @@ from gec.decoding.beam import BeamSearch
 from gec.decoding.decoder import Decoder, LengthLimit
 from gec.decoding.drafters.copy import CopyDrafter
 from gec.errors import ConfigError, ModelError
-from gec.models import bundle
 from gec.models.convert.huggingface import network_from_huggingface
 from gec.models.convert.onnx import load_onnx, network_to_onnx, to_onnx
-from gec.models.prefixes import verifier
-from gec.models.transformer import Transformer
+from gec.models.load import bundle
+from gec.models.load.prefixes import verifier
+from gec.models.network.transformer import Transformer
 
 SOURCES = [*sentences(9, seed=777), [3, 3, 3, 3], []]
 KINDS: dict[str, dict[str, Any]] = {

@@ -8,12 +8,12 @@ import pytest
 import torch
 from fake_models import tiny_network
 
-from gec.models.bundle import Bundle
 from gec.models.convert.fairseq import from_fairseq, to_fairseq
 from gec.models.convert.fairseq_checkpoint import read_dictionary
 from gec.models.convert.fairseq_tokenizer import FairseqTokenizer, Words
 from gec.models.convert.output import named
-from gec.models.foreign import ForeignSubwords
+from gec.models.load.bundle import Bundle
+from gec.models.load.foreign import ForeignSubwords
 
 
 @pytest.mark.parametrize(

@@ -17,8 +17,6 @@ import torch
 from gec.cli import main
 from gec.decoding.decoder import Decoder
 from gec.errors import GecError, ModelError
-from gec.models import generation
-from gec.models.bundle import load, save
 from gec.models.convert.fairseq import from_fairseq, network_to_fairseq, to_fairseq
 from gec.models.convert.fairseq_checkpoint import joint_rows, read_checkpoint, read_dictionary
 from gec.models.convert.fairseq_drafter import with_drafter
@@ -30,9 +28,11 @@ from gec.models.convert.fairseq_format import (
     settings,
 )
 from gec.models.convert.fairseq_tokenizer import FairseqTokenizer, Gpt2, SubwordNmt, find_pieces
-from gec.models.nat import NatConfig, NatTransformer
-from gec.models.prefixes import verifier
-from gec.models.transformer import Transformer, TransformerConfig
+from gec.models.load import generation
+from gec.models.load.bundle import load, save
+from gec.models.load.prefixes import verifier
+from gec.models.network.nat import NatConfig, NatTransformer
+from gec.models.network.transformer import Transformer, TransformerConfig
 
 WORDS = [f"w{i}" for i in range(20)]
 SIZE = len(WORDS) + 4

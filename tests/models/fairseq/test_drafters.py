@@ -23,17 +23,17 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 from gec.cli import main
-from gec.models import generation
 from gec.models.convert.fairseq import from_fairseq
 from gec.models.convert.fairseq_drafter import with_drafter
-from gec.models.nat import NatTransformer, TransformerBlocks
+from gec.models.load import generation
+from gec.models.network.nat import NatTransformer, TransformerBlocks
 
 if "GEC_FAIRSEQ" not in os.environ:  # set where the environment must have it
     pytest.importorskip("fairseq", reason="fairseq has an environment of its own: make test")
 
 from fake_fairseq import JOINED, LEARNED, PRE, SMALL, Toy, corrected, sentences
 
-from gec.models.fairseq_compat import load_fairseq
+from gec.models.convert.fairseq_compat import load_fairseq
 
 with warnings.catch_warnings():
     warnings.simplefilter("ignore")

@@ -16,7 +16,6 @@ import torch
 from gec.decoding.beam import BeamSearch
 from gec.decoding.decoder import Decoder, Hypothesis, LengthLimit
 from gec.decoding.drafters.copy import CopyDrafter
-from gec.models.bundle import load, save
 from gec.models.convert.fairseq import (
     from_fairseq,
     network_from_fairseq,
@@ -24,8 +23,9 @@ from gec.models.convert.fairseq import (
     to_fairseq,
 )
 from gec.models.convert.fairseq_peer import Peer, decode, make_generator
-from gec.models.prefixes import verifier
-from gec.models.transformer import Transformer, TransformerConfig
+from gec.models.load.bundle import load, save
+from gec.models.load.prefixes import verifier
+from gec.models.network.transformer import Transformer, TransformerConfig
 
 if "GEC_FAIRSEQ" not in os.environ:  # set where the environment must have it
     pytest.importorskip("fairseq", reason="fairseq has an environment of its own: make test")

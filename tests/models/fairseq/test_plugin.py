@@ -13,7 +13,7 @@ import torch
 from gec.cli import main
 from gec.errors import ModelError
 from gec.models.convert.fairseq_drafter import drafter_from_fairseq
-from gec.models.nat import TransformerBlocks
+from gec.models.network.nat import TransformerBlocks
 
 if "GEC_FAIRSEQ" not in os.environ:  # set where the environment must have it
     pytest.importorskip("fairseq", reason="fairseq has an environment of its own: make test")
@@ -34,7 +34,7 @@ SIZES = {
 
 
 def fairseq(tool: str, *arguments: str) -> str:
-    command = [sys.executable, "-m", "gec.models.fairseq_compat", tool, *arguments]
+    command = [sys.executable, "-m", "gec.models.convert.fairseq_compat", tool, *arguments]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr[-3000:]
     return done.stdout + done.stderr

@@ -14,8 +14,8 @@ from safetensors.torch import load_file, save_file
 from torch import Tensor
 
 from gec.errors import ConfigError, DataError, ModelError
-from gec.models import pretrained, update
-from gec.models.llama import Llama, LlamaConfig
+from gec.models.fetch import pretrained, update
+from gec.models.network.llama import Llama, LlamaConfig
 from gec.models.training import finetune, finetune_data
 from gec.models.training.finetune import Batch, Batches, TiedCrossEntropy, TrainingRecipe
 from gec.models.training.finetune_data import Examples

@@ -20,16 +20,16 @@ from tiny_generation import RECIPE, random_bundle, write_corpora
 from gec.cli import main
 from gec.decoding.strategies import make_decoder
 from gec.errors import ConfigError, DataError
-from gec.models import generation
-from gec.models.nat import block_mask
+from gec.models.load import generation
+from gec.models.network.nat import block_mask
 from gec.models.training import train as trainer
 from gec.models.training.distill import distill
-from gec.models.training.generation import mean_weights
-from gec.models.training.parallel import (
+from gec.models.training.parallel_corpora import (
     ParallelBatches,
     make_parallel_batch,
     packed_pairs,
 )
+from gec.models.training.stages import mean_weights
 from gec.text.vocabulary import BOS_ID, EOS_ID, PAD_ID
 
 
@@ -145,7 +145,7 @@ def test_shipped_recipes_run_on_a_slice(
         for split in ("dev", "test"):
             few = "".join(f"{source}\t{target}\n" for source, target in part[:3])
             (data / corpus / f"{split}.tsv").write_text(few)
-    shutil.copy(Path(generation.__file__).parent / "recipes" / f"{name}.toml", corpora)
+    shutil.copy(Path(generation.__file__).parents[1] / "recipes" / f"{name}.toml", corpora)
     (corpora / "small.toml").write_text(SMALL.replace("BASE", f"{name}.toml"))
     command = ["train", str(corpora / "small.toml"), "--data-dir", str(corpora)]
     run = corpora / "run"

@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 
 from gec.errors import ConfigError
-from gec.models.pretrained import of_recipe
+from gec.models.fetch.pretrained import of_recipe
 from gec.models.training.finetune_data import data_recipe
-from gec.models.training.parallel import load_generation_recipe
+from gec.models.training.parallel_corpora import load_generation_recipe
 from gec.models.training.recipe import Recipe, load_recipe, method_of, parse_duration, task_of
 
 

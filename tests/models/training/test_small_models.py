@@ -11,12 +11,12 @@ from tiny_generation import RECIPE, write_corpora
 from gec.decoding.decoder import LengthLimit
 from gec.decoding.strategies import make_decoder
 from gec.errors import ConfigError, ModelError
-from gec.models import bundle as correctors
-from gec.models import generation
-from gec.models.training.early_exit import EarlyExit
-from gec.models.training.generation import Run
-from gec.models.training.parallel import load_generation_recipe, packed_pairs
-from gec.models.transformer import Transformer, TransformerConfig
+from gec.models.load import bundle as correctors
+from gec.models.load import generation
+from gec.models.network.transformer import Transformer, TransformerConfig
+from gec.models.training.exits import EarlyExit
+from gec.models.training.parallel_corpora import load_generation_recipe, packed_pairs
+from gec.models.training.stages import Run
 from gec.text.subwords import Subwords
 from gec.text.vocabulary import CorrectorVocabulary
 
@@ -197,7 +197,7 @@ def test_beginnings_that_do_not_fit(
 
 
 def test_the_shipped_recipes_begin_as_the_shipped_corrector() -> None:
-    folder = Path(generation.__file__).parent / "recipes"
+    folder = Path(generation.__file__).parents[1] / "recipes"
     for name in ("simplification", "summarization", "scitldr"):
         recipe = load_generation_recipe(folder / f"{name}.toml")
         assert recipe.start == "en"

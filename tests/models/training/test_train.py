@@ -22,7 +22,8 @@ from torch import Tensor, nn
 
 from gec import cli
 from gec.errors import ConfigError, DataError
-from gec.models import bundle
+from gec.models.load import bundle
+from gec.models.network.transformer import Transformer, TransformerConfig
 from gec.models.training import train as trainer
 from gec.models.training.data import Batch, NoisyBatches, make_batch
 from gec.models.training.recipe import Recipe, TrainingRecipe, load_recipe
@@ -35,7 +36,6 @@ from gec.models.training.train import (
     make_optimizers,
     validate,
 )
-from gec.models.transformer import Transformer, TransformerConfig
 from gec.text.subwords import PAD_ID, Subwords
 
 # ----------------------------------------------------------------- schedule and loss

@@ -1,0 +1,1 @@
+"""Systems and metrics compared: significance, leaderboards, reports, human judgments."""

@@ -1,0 +1,1 @@
+"""Scorers: numbers equal to the reference tools'."""

@@ -1,0 +1,529 @@
+"""``gec errant compare``: a system's edits against reference edits, both M2 files.
+
+Numbers, choices and printed lines are those of ``errant_compare`` in ERRANT 3.0.2 (Bryant, Felice
+and Briscoe 2017). What surprises, kept because published numbers depend on it:
+
+- Every pair of a hypothesis coder and a reference coder is tried. The pair with the best F of the
+  running totals, rounded to 4 decimals, is chosen, so a choice depends on the sentences before it.
+- Edits with one key count together: an edit that the reference has twice is two true positives.
+- Without false positives P is 1, without false negatives R is 1, even if nothing was found.
+"""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import Literal, NamedTuple
+
+from gec.errors import ConfigError, DataError, InputError
+from gec.eval.compare.significance import Statistics, edit_statistics
+from gec.eval.metrics.score import (
+    NOT_M2,
+    as_reference,
+    assessed,
+    first_shifted,
+    once,
+    show,
+    signature,
+    use_utf8,
+    warn,
+    warn_of_bom,
+    warn_of_outside,
+)
+from gec.files import read_document
+
+Mode = Literal["dt", "ds", "cs", "cse"]
+Key = tuple[int | str, ...]  # what two edits must share to be equal; depends on the mode
+Edits = dict[Key, list[str]]  # one coder's: the types of all edits with that key, in file order
+
+TITLES: dict[Mode, str] = {
+    "dt": "Token-Based Detection",
+    "ds": "Span-Based Detection",
+    "cs": "Span-Based Correction",
+    "cse": "Span-Based Correction + Classification",
+}
+VERSION = "3.0.2"  # of errant_compare
+_RULE = "-" * 40
+
+
+class Annotation(NamedTuple):
+    """One line ``A start end|||type|||correction|||...|||coder``; ``||`` is not split."""
+
+    start: int
+    end: int
+    type: str
+    correction: str
+    coder: int
+
+
+_NOOP = Annotation(-1, -1, "noop", "-NONE-", 0)
+
+
+@dataclass(frozen=True, slots=True)
+class Block:
+    """A sentence with its annotations; ``line`` is where it begins in its file, from 1."""
+
+    sentence: str
+    annotations: tuple[Annotation, ...]
+    line: int = 1
+
+
+class Counts(NamedTuple):
+    """True positives, false positives, false negatives."""
+
+    tp: int = 0
+    fp: int = 0
+    fn: int = 0
+
+    def plus(self, other: Counts) -> Counts:
+        return Counts(self.tp + other.tp, self.fp + other.fp, self.fn + other.fn)
+
+    def scores(self, beta: float) -> tuple[float, float, float]:
+        """Return P, R and F, each rounded to 4 decimals.
+
+        >>> Counts(1, 1, 0).scores(0.5)
+        (0.5, 1.0, 0.5556)
+
+        Raises:
+            ConfigError: F divides by zero (beta 0 with P but no R) or beta is too large.
+        """
+        p = self.tp / (self.tp + self.fp) if self.fp else 1.0
+        r = self.tp / (self.tp + self.fn) if self.fn else 1.0
+        try:
+            f = (1 + beta**2) * p * r / (beta**2 * p + r) if p + r else 0.0
+        except (ZeroDivisionError, OverflowError):
+            raise ConfigError(
+                f"F{beta} is not defined for P {p:g} and R {r:g}; choose another --beta"
+            ) from None
+        return round(p, 4), round(r, 4), round(f, 4)
+
+
+@dataclass(frozen=True, slots=True)
+class ErrantScore:
+    """The result of :func:`compare`; P, R and F are rounded to 4 decimals.
+
+    Attributes:
+        by_type: counts by full error type, in the order in which the types first counted.
+        sentences: counts of the chosen pair of every sentence; their sum is tp, fp, fn.
+        chosen: coder ids (hypothesis, reference) of that pair.
+    """
+
+    tp: int
+    fp: int
+    fn: int
+    precision: float
+    recall: float
+    f: float
+    mode: Mode
+    beta: float
+    by_type: Mapping[str, Counts]
+    sentences: tuple[Counts, ...]
+    chosen: tuple[tuple[int, int], ...]
+    signature: str
+
+    def __str__(self) -> str:
+        names = ["TP", "FP", "FN", "Prec", "Rec", f"F{self.beta}"]
+        values = [self.tp, self.fp, self.fn, self.precision, self.recall, self.f]
+        title = f" {TITLES[self.mode]} "
+        return "\n".join(
+            ["", f"{title:=^46}", "\t".join(names), "\t".join(map(str, values)), "=" * 46, ""]
+        )
+
+    def table(self, level: int) -> str:
+        """Return the scores by type as ``-cat LEVEL`` shows them (see :meth:`grouped`)."""
+        rows = [("Category", "TP", "FP", "FN", "P", "R", f"F{self.beta}")]
+        for name, counts in sorted(self.grouped(level).items()):
+            values = (*counts, *counts.scores(self.beta))
+            rows.append((name, *map(str, values)))  # type: ignore[arg-type]
+        lines = [
+            " ".join([name.ljust(14), *(value.ljust(8) for value in values), f])
+            for name, *values, f in rows
+        ]
+        title = f" {TITLES[self.mode]} "
+        return "\n".join(["", f"{title:=^66}", *lines])
+
+    def grouped(self, level: int) -> dict[str, Counts]:
+        """Return counts by operation (1: M, R, U), category (2: NOUN, ...) or full type (3).
+
+        Raises:
+            ConfigError: level 1, and an edit has an empty type.
+        """
+        if level == 3:
+            return dict(self.by_type)
+        found: dict[str, Counts] = {}
+        for kind, counts in self.by_type.items():
+            if kind == "UNK":  # stands alone, and the reference overwrites, should "R:UNK" exist
+                found[kind] = counts
+                continue
+            if level == 1 and not kind:
+                raise ConfigError("an edit without a type has no operation; choose -cat 2 or 3")
+            name = kind[0] if level == 1 else kind[2:]
+            found[name] = found.get(name, Counts()).plus(counts)
+        return found
+
+
+# --------------------------------------------------------------------------------------- read
+
+
+def read_blocks(name: str, *, strict: bool = True) -> list[Block]:
+    """Read an M2 file; an empty one is a single block without words, as for the reference.
+
+    Raises:
+        InputError: missing, unreadable or not UTF-8.
+        DataError: as for :func:`parse_blocks`.
+    """
+    document = read_document(name)
+    warn_of_bom(document)
+    if not document.text.strip():
+        warn(f"{name} is empty: read as one sentence without words and edits")
+    return parse_blocks(document.text, name, strict=strict)
+
+
+def parse_blocks(text: str, name: str, *, strict: bool = True) -> list[Block]:
+    """Return the blocks of M2 text; ``name`` is what messages call it.
+
+    Exactly one empty line separates two blocks; more make empty blocks, or an error.
+
+    Args:
+        strict: refuse a block that does not begin with ``S``; the reference takes any first line
+            for a sentence, so else there is only a warning.
+
+    Raises:
+        DataError: a line is not what it should be; says file and line.
+    """
+    text = text.replace("\r\n", "\n").replace("\r", "\n")
+    stripped = text.strip()
+    line = 1 + text.count("\n", 0, text.find(stripped))
+    blocks: list[Block] = []
+    unlike: list[str] = []
+    for block in stripped.split("\n\n"):
+        lines = block.split("\n")
+        if stripped and lines[0] != "S" and not lines[0].startswith("S "):
+            message = f"{name}, line {line}: expected 'S ...', found {lines[0][:60]!r}; {NOT_M2}"
+            if strict:
+                raise DataError(message)
+            unlike.append(message)
+        annotations = tuple(_annotation(lines[i], name, line + i) for i in range(1, len(lines)))
+        blocks.append(Block(block[2:].partition("\nA")[0], annotations, line))
+        line += len(lines) + 1
+    if unlike:
+        warn(unlike[0])
+    return blocks
+
+
+def outside(blocks: Sequence[Block]) -> list[int]:
+    """Return the lines of edits that do not lie within their sentence; -1 -1 means no place."""
+    lines = []
+    for block in blocks:
+        length = len(block.sentence.split())
+        for line, (start, end, kind, *_) in enumerate(block.annotations, start=block.line + 1):
+            within = 0 <= start <= end <= length or start == end == -1
+            if kind != "noop" and not within:
+                lines.append(line)
+    return lines
+
+
+def _annotation(text: str, name: str, line: int) -> Annotation:
+    fields = text[2:].split("|||")
+    try:
+        start, end = fields[0].split()[:2]
+        return Annotation(int(start), int(end), fields[1], fields[2], int(fields[-1]))
+    except (ValueError, IndexError):
+        raise DataError(
+            f"{name}, line {line}: expected 'A START END|||TYPE|||CORRECTION|||...|||CODER', "
+            f"found {text[:60]!r}"
+        ) from None
+
+
+# ------------------------------------------------------------------------------------ compare
+
+
+@dataclass(frozen=True, slots=True)
+class _Rules:
+    """What counts, and as equal to what."""
+
+    mode: Mode
+    single: bool
+    multi: bool
+    filt: frozenset[str]
+
+    def by_coder(self, block: Block) -> dict[int, Edits]:
+        """Return every coder's edits; one whose edits are all left out is still there."""
+        coders: dict[int, Edits] = {}
+        for annotation in block.annotations or (_NOOP,):
+            edits = coders.setdefault(annotation.coder, {})
+            if self._counts(annotation):
+                for key in self._keys(annotation):
+                    edits.setdefault(key, []).append(annotation.type)
+        return coders
+
+    def _counts(self, annotation: Annotation) -> bool:
+        if annotation.type in self.filt:
+            return False
+        if annotation.type == "UNK" and self.mode in ("cs", "cse"):  # detected, not corrected
+            return False
+        words = max(annotation.end - annotation.start, len(annotation.correction.split()))
+        return not (self.single and words >= 2) and not (self.multi and words < 2)
+
+    def _keys(self, annotation: Annotation) -> list[Key]:
+        start, end, kind, correction, _ = annotation
+        if self.mode == "cs":
+            return [(start, end, correction)]
+        if self.mode == "cse":
+            return [(start, end, kind, correction)]
+        if self.mode == "ds":
+            return [(start, end)]
+        if start == -1:
+            return [(-1, -1)]
+        if start == end >= 0:  # an insertion is the token to its right, even beyond the last
+            return [(start, start + 1)]
+        return [(token, token + 1) for token in range(start, end)]
+
+
+class _Pair(NamedTuple):
+    """One hypothesis coder's edits against one reference coder's."""
+
+    coders: tuple[int, int]
+    hypothesis: Edits
+    reference: Edits
+    outcomes: list[tuple[str, int]]
+    counts: Counts
+    local: tuple[float, float, float]  # P, R, F of this sentence alone
+    running: tuple[float, float, float]  # with the sentences before
+
+    def rank(self) -> tuple[float, int, int, int]:
+        return self.running[2], self.counts.tp, -self.counts.fp, -self.counts.fn
+
+    def by_type(self) -> dict[str, Counts]:
+        booked: dict[str, list[int]] = {}
+        for kind, column in self.outcomes:
+            booked.setdefault(kind, [0, 0, 0])[column] += 1
+        return {kind: Counts(*counts) for kind, counts in booked.items()}
+
+
+def compare(
+    hypothesis: Sequence[Block],
+    reference: Sequence[Block],
+    *,
+    mode: Mode = "cs",
+    beta: float = 0.5,
+    single: bool = False,
+    multi: bool = False,
+    filt: Collection[str] = (),
+    verbose: Callable[[str], object] | None = None,
+    how: Mapping[str, object] | None = None,
+) -> ErrantScore:
+    """Compare edits sentence by sentence, the i-th block with the i-th.
+
+    Args:
+        mode: equal are edits of the same token (dt), span (ds), span and correction (cs), and
+            type as well (cse).
+        single: leave out edits of two or more tokens on a side.
+        multi: leave out the others.
+        filt: leave out these types, by their full names.
+        verbose: is called with the lines that ``-v`` shows of each sentence.
+        how: more for the signature, for example what annotated the edits.
+
+    Raises:
+        InputError: different numbers of blocks.
+        ConfigError: no such mode, or a beta for which F is not defined.
+    """
+    if mode not in TITLES:
+        raise ConfigError(f"mode must be one of {', '.join(TITLES)}, not {mode!r}")
+    if len(hypothesis) != len(reference):
+        raise InputError(_unequal(hypothesis, reference))
+    rules = _Rules(mode, single, multi, frozenset(filt))
+    total = Counts()
+    by_type: dict[str, Counts] = {}
+    sentences, coders = [], []
+    for number, (ours, theirs) in enumerate(zip(hypothesis, reference, strict=True)):
+        pairs = list(_pairs(rules.by_coder(ours), rules.by_coder(theirs), total, beta))
+        best = max(pairs, key=_Pair.rank)  # the first of equals
+        if verbose is not None:
+            verbose(_explain(number, ours.sentence, pairs, best, total, beta))
+        total = total.plus(best.counts)
+        for kind, counts in best.by_type().items():
+            by_type[kind] = by_type.get(kind, Counts()).plus(counts)
+        sentences.append(best.counts)
+        coders.append(best.coders)
+    settings = {"mode": mode, "beta": beta, "single": single, "multi": multi}
+    return ErrantScore(
+        *total,
+        *total.scores(beta),
+        mode,
+        beta,
+        by_type,
+        tuple(sentences),
+        tuple(coders),
+        signature("errant", **settings, filt="+".join(sorted(filt)) or "none", **(how or {})),
+    )
+
+
+def statistics(score: ErrantScore) -> Statistics:
+    """Return the counts of every sentence, of the pair of coders chosen."""
+    return edit_statistics(score.sentences, score.beta, score.signature)
+
+
+def _unequal(hypothesis: Sequence[Block], reference: Sequence[Block]) -> str:
+    message = f"the hypothesis has {len(hypothesis)} sentences, the reference {len(reference)}"
+    sentences = ([block.sentence for block in blocks] for blocks in (reference, hypothesis))
+    if (i := first_shifted(*sentences)) is None:
+        return message
+    ours, theirs = hypothesis[i], reference[i]
+    return (
+        f"{message}; they look shifted from sentence {i + 1} on: {ours.sentence[:60]!r} "
+        f"(line {ours.line}) beside {theirs.sentence[:60]!r} (line {theirs.line})"
+    )
+
+
+def _pairs(
+    hypotheses: dict[int, Edits], references: dict[int, Edits], total: Counts, beta: float
+) -> Iterator[_Pair]:
+    for hyp_coder, hypothesis in hypotheses.items():
+        for ref_coder, reference in references.items():
+            outcomes = _outcomes(hypothesis, reference)
+            columns = [column for _, column in outcomes]
+            counts = Counts(columns.count(0), columns.count(1), columns.count(2))
+            yield _Pair(
+                (hyp_coder, ref_coder),
+                hypothesis,
+                reference,
+                outcomes,
+                counts,
+                counts.scores(beta),
+                total.plus(counts).scores(beta),
+            )
+
+
+def _outcomes(hypothesis: Edits, reference: Edits) -> list[tuple[str, int]]:
+    """Return each count's type and its place in :class:`Counts`."""
+    found = []
+    for key, kinds in hypothesis.items():
+        if kinds[0] != "noop":
+            column = 0 if key in reference else 1
+            found += [(kind, column) for kind in reference.get(key, kinds)]
+    for key, kinds in reference.items():
+        if kinds[0] != "noop" and key not in hypothesis:
+            found += [(kind, 2) for kind in kinds]
+    return found
+
+
+# --------------------------------------------------------------------------------------- show
+
+
+def _explain(
+    number: int,
+    sentence: str,
+    pairs: Sequence[_Pair],
+    best: _Pair,
+    total: Counts,
+    beta: float,
+) -> str:
+    """Return what ``-v`` prints of one sentence, without the last line break."""
+    lines = [_RULE, f"Original sentence {number}: {sentence}"]
+    for pair in pairs:
+        lines += [
+            _RULE,
+            "SENTENCE {} - HYP {} - REF {}".format(number, *pair.coders),
+            f"HYPOTHESIS EDITS : {_listed(pair.hypothesis)}",
+            f"REFERENCE EDITS  : {_listed(pair.reference)}",
+            "Local TP/FP/FN   : {} {} {}".format(*pair.counts),
+            "Local P/R/F{}  : {} {} {}".format(beta, *pair.local),
+            "Global TP/FP/FN  : {} {} {}".format(*total.plus(pair.counts)),
+            "Global P/R/F{}  : {} {} {}".format(beta, *pair.running),
+        ]
+    lines += [
+        _RULE,
+        "^^ HYP {}, REF {} chosen for sentence {}".format(*best.coders, number),
+        "Local results:",
+    ]
+    rows = [("Category", *(name.upper() for name in Counts._fields))]
+    rows += [(kind, *map(str, counts)) for kind, counts in best.by_type().items()]
+    widths = [3 + max(map(len, column)) for column in zip(*rows, strict=True)]
+    lines += [
+        "".join(cell.rjust(width) for cell, width in zip(row, widths, strict=True)) for row in rows
+    ]
+    return "\n".join(lines)
+
+
+def _listed(edits: Edits) -> list[Key]:
+    """Return the edits with their first types; none where the first is a noop."""
+    listed: list[Key] = [(*key, edits[key][0]) for key in sorted(edits)]
+    return [] if listed and listed[0][0] == -1 else listed
+
+
+def main(args: argparse.Namespace) -> int:
+    """``gec errant compare -hyp FILE -ref FILE``
+
+    Raises:
+        ReferenceExit: on what errant_compare ends with status 1.
+    """
+    _check_options(args)
+    once([args.hyp, args.ref, args.paired])
+    with as_reference(DataError):  # a file that cannot be read stays an InputError
+        hypothesis, reference = (read_blocks(name, strict=False) for name in (args.hyp, args.ref))
+    warn_of_outside(args.hyp, outside(hypothesis))
+    warn_of_outside(args.ref, outside(reference))
+    with as_reference(InputError, ConfigError):
+        compare_files(
+            args,
+            hypothesis,
+            reference,
+            {"version": VERSION},
+            other=lambda: read_blocks(args.paired, strict=False),
+        )
+    return 0
+
+
+def compare_files(
+    args: argparse.Namespace,
+    hypothesis: Sequence[Block],
+    reference: Sequence[Block],
+    how: Mapping[str, object] | None = None,
+    *,
+    other: Callable[[], Sequence[Block]],
+) -> None:
+    """Compare with the options of a command line and print: the end of every command that does.
+
+    Args:
+        other: reads the edits of the system that ``--paired`` names.
+
+    Raises:
+        ConfigError: --json together with -v or -cat.
+        InputError, ConfigError: see :func:`compare`.
+    """
+    _check_options(args)
+    use_utf8()
+    counted = partial(
+        compare,
+        reference=reference,
+        mode=next((mode for mode in TITLES if getattr(args, mode)), "cs"),
+        beta=args.beta,
+        single=args.single,
+        multi=args.multi,
+        filt=args.filt,
+        how=how,
+    )
+    score = counted(hypothesis, verbose=print if args.verbose else None)
+    _warn_of_other_sentences(hypothesis, reference)
+    if args.cat:
+        print(score.table(args.cat))
+    significance = assessed(args, lambda: statistics(score), lambda: statistics(counted(other())))
+    show(score, as_json=args.json, significance=significance)
+
+
+def _check_options(args: argparse.Namespace) -> None:
+    if args.json and (args.verbose or args.cat):
+        raise ConfigError("--json holds every type and sentence already; leave out -v and -cat")
+
+
+def _warn_of_other_sentences(hypothesis: Sequence[Block], reference: Sequence[Block]) -> None:
+    for ours, theirs in zip(hypothesis, reference, strict=True):
+        if ours.sentence.split() != theirs.sentence.split():
+            warn(
+                f"different sentences are compared, first {ours.sentence[:60]!r} (line {ours.line})"
+                f" with {theirs.sentence[:60]!r} (line {theirs.line})"
+            )
+            return

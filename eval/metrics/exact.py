@@ -1,0 +1,87 @@
+"""``gec score exact``: how many sentences come out exactly as one of the accepted answers.
+
+The plainest score there is. Each line holds a sentence, then, after tabs, its accepted corrections;
+a line without any is a correct sentence that must not change. Answers are compared word by word,
+blanks do not count.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import gec
+from gec.arguments import check_strategy, use_threads
+from gec.correct.corrector import Corrector
+from gec.errors import InputError
+from gec.files import read_document
+from gec.text.words import tokenize_line
+
+
+@dataclass(frozen=True, slots=True)
+class ExactScore:
+    """Counts over the erroneous and over the correct sentences.
+
+    Attributes:
+        right, wrong: erroneous sentences that became an accepted answer, or did not.
+        unchanged, changed: correct sentences left alone, or not.
+        misses: (source, output, accepted answers) of the wrong and the changed.
+    """
+
+    right: int
+    wrong: int
+    unchanged: int
+    changed: int
+    misses: tuple[tuple[str, str, tuple[str, ...]], ...]
+
+    def __str__(self) -> str:
+        parts = []
+        if with_errors := self.right + self.wrong:
+            parts.append(f"{self.right} of {with_errors} sentences with errors come out right")
+        if correct := self.unchanged + self.changed:
+            parts.append(f"{self.changed} of {correct} correct sentences changed")
+        return "; ".join(parts)
+
+
+def score_exact(corrector: Corrector, lines: Sequence[str]) -> ExactScore:
+    """Correct the first column of every line and compare with the others."""
+    rows = [line.split("\t") for line in lines if line.strip()]
+    right = wrong = unchanged = changed = 0
+    misses = []
+    outputs = corrector.correct_many(row[0] for row in rows)
+    for (source, *answers), output in zip(rows, outputs, strict=True):
+        accepted = [tokenize_line(answer) for answer in answers]
+        if tokenize_line(output.text) in accepted if answers else output.text == source:
+            right += bool(answers)
+            unchanged += not answers
+            continue
+        wrong += bool(answers)
+        changed += not answers
+        misses.append((source, output.text, tuple(answers)))
+    return ExactScore(right, wrong, unchanged, changed, tuple(misses))
+
+
+def main(args: argparse.Namespace) -> int:
+    """``gec score exact FILE... [--misses]``; exit status 0 whatever the score."""
+    check_strategy(args)
+    use_threads(args)
+    lines = [line for name in args.files for line in read_document(name).text.splitlines()]
+    if not any(line.strip() for line in lines):
+        raise InputError("no sentence to score")
+    corrector = gec.load(
+        args.model,
+        device=args.device,
+        precision=args.precision,
+        strategy=args.strategy,
+        tolerance=args.tolerance,
+    )
+    score = score_exact(corrector, lines)
+    if args.misses:
+        for source, output, answers in score.misses:
+            print(f"- {source}\n  {output}\n  expected {' | '.join(answers) or 'no change'}")
+    print(score)
+    settings = ", ".join(f"{name} {value}" for name, value in corrector.info().items())
+    print(settings, file=sys.stderr)
+    return 0

@@ -1,0 +1,152 @@
+"""Edits of system outputs and references for the metrics that compare edits.
+
+An output is text, one tokenized sentence a line, whose edits ERRANT finds, or an M2 file (its name
+ends with ``.m2``) with edits found before. A sentence whose edits were found for another source is
+refused: two tokenizations have no places in common.
+"""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+from gec.errors import DataError, InputError
+from gec.eval.compare.report import check_fits
+from gec.eval.metrics.errant_compare import Annotation, Block, outside, read_blocks
+from gec.eval.metrics.pipeline import chosen_pipeline
+from gec.eval.metrics.score import check_parallel, read_lines, warn_of_outside
+
+_NOTHING = ("noop", "UNK", "Um")  # no edit, or an error without a correction
+
+
+class Change(NamedTuple):
+    """Source tokens ``start`` to ``end`` become ``tokens``; ``type`` is the error type."""
+
+    start: int
+    end: int
+    tokens: tuple[str, ...]
+    type: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Reference:
+    """An M2 file of reference edits and its name."""
+
+    name: str
+    blocks: Sequence[Block]
+
+    @property
+    def sources(self) -> list[str]:
+        return [block.sentence for block in self.blocks]
+
+
+@dataclass(slots=True)
+class Systems:
+    """Reads system outputs beside one reference; ERRANT is loaded once, and only if it is needed.
+
+    Attributes:
+        settings: what found the edits, for the signature.
+    """
+
+    args: argparse.Namespace
+    reference: Reference
+    types: bool = False
+    settings: dict[str, object] = field(default_factory=dict)
+    _annotator: object = None
+
+    def read(self, name: str) -> Sequence[Block]:
+        """Return an output's edits.
+
+        Raises:
+            InputError: as for :func:`read_output`.
+            DataError: an M2 file is malformed or has other sentences; says which.
+        """
+        if name.endswith(".m2"):
+            blocks = read_blocks(name)
+            warn_of_outside(name, outside(blocks))
+            check_sentences(self.reference.name, self.reference.blocks, name, blocks)
+            self.settings.setdefault("edits", "file")
+            return blocks
+        reference = self.reference
+        return self._annotated(read_output(self.args, name, reference.name, reference.sources))
+
+    def _annotated(self, lines: Sequence[str]) -> Sequence[Block]:
+        from gec.eval.metrics.errant import Annotator
+
+        if not isinstance(self._annotator, Annotator):
+            self._annotator = Annotator(chosen_pipeline(self.args, types=self.types))
+        self.settings |= self._annotator.settings
+        return self._annotator.blocks(self.reference.sources, lines)
+
+
+def read_output(
+    args: argparse.Namespace, name: str, source: str, sources: Sequence[str]
+) -> list[str]:
+    """Return a system's sentences, beside those of the file called ``source``.
+
+    Raises:
+        InputError: the file cannot be read, has more or fewer lines, is not tokenized as the
+            sources are, or (without ``--allow-empty``) has an empty line; says which.
+    """
+    lines = read_lines(name)
+    check_parallel([(source, sources), (name, lines)])
+    check_fits(name, sources, lines, allow_empty=args.allow_empty)
+    return lines
+
+
+def read_reference(name: str) -> Reference:
+    """Read reference edits.
+
+    Raises:
+        InputError: the file cannot be read, or has no sentence.
+        DataError: malformed; says the line.
+    """
+    blocks = read_blocks(name)
+    if not any(block.sentence.split() for block in blocks):
+        raise InputError(f"{name}: no sentence to score")
+    warn_of_outside(name, outside(blocks))
+    return Reference(name, blocks)
+
+
+def check_sentences(name: str, blocks: Sequence[Block], other: str, found: Sequence[Block]) -> None:
+    """Refuse edits of other sentences than the reference's.
+
+    Raises:
+        InputError: another number of sentences.
+        DataError: another sentence, or another tokenization of it; says where.
+    """
+    check_parallel([(name, [b.sentence for b in blocks]), (other, [b.sentence for b in found])])
+    for ours, theirs in zip(found, blocks, strict=True):
+        if ours.sentence.split() != theirs.sentence.split():
+            raise DataError(
+                f"{other}, line {ours.line}: {ours.sentence[:60]!r} is not the sentence of {name}, "
+                f"line {theirs.line}: {theirs.sentence[:60]!r}"
+            )
+
+
+def changes_by_coder(block: Block) -> Mapping[int, Sequence[Change]]:
+    """Return every coder's edits in the order of their places; a block without any has coder 0.
+
+    Edits outside the sentence, and errors without a correction, are left out.
+    """
+    length = len(block.sentence.split())
+    coders: dict[int, list[Change]] = {}
+    for annotation in block.annotations:
+        found = coders.setdefault(annotation.coder, [])
+        if annotation.type not in _NOTHING and 0 <= annotation.start <= annotation.end <= length:
+            found.append(_change(annotation))
+    for found in coders.values():
+        found.sort(key=lambda change: change[:2])  # edits of one place keep their order
+    return {coder: coders[coder] for coder in sorted(coders)} or {0: []}
+
+
+def _change(annotation: Annotation) -> Change:
+    words = "" if annotation.correction == "-NONE-" else annotation.correction
+    return Change(annotation.start, annotation.end, tuple(words.split()), annotation.type)
+
+
+def only_changes(block: Block) -> Sequence[Change]:
+    """Return the edits of a system's block, those of its first coder."""
+    return next(iter(changes_by_coder(block).values()))

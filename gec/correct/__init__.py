@@ -1,0 +1,1 @@
+"""Text in; corrected text, edits and traces out."""

@@ -1,0 +1,1 @@
+"""Edits: aligned, placed in the text, classified, explained."""

@@ -1,0 +1,1 @@
+"""Text in; translations, summaries and simplifications out."""

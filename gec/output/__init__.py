@@ -1,0 +1,1 @@
+"""Corrections in the formats of other tools."""

@@ -1,0 +1,1 @@
+"""Engines: how networks are run, on every processor and library."""

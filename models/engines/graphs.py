@@ -1,0 +1,408 @@
+"""The Transformer as the loop's verifier on a GPU: every pass is one CUDA graph.
+
+A pass over a few tokens of a sentence is a hundred small kernels, and launching them takes longer
+than running them. A CUDA graph launches all at once, but freezes addresses and shapes. So rows,
+source length, block and cache are rounded up, and the passes of one such shape share static
+buffers, a :class:`_Workspace`; the last memory that was used lies in them, any other one aside.
+What differs from pass to pass is copied into the buffers: tokens and where each row's block starts,
+in one transfer. A graph ends with hidden states. The output layer comes after it and sees only the
+tokens that were asked for: logits of all places, padding too, would be by far the largest buffer.
+
+Nothing here needs a GPU but :class:`CudaGraphs`: :func:`uncaptured` runs the same code anywhere.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+from collections import OrderedDict
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field
+from functools import partial
+from threading import Lock, RLock
+from typing import Any, cast
+from weakref import ReferenceType, ref
+
+import torch
+from torch import Tensor
+
+from gec.decoding.packing import Packing
+from gec.models.network.cache import LayerCache, Positions
+from gec.models.network.transformer import DecoderLayer, Transformer
+
+Body = Callable[[], Tensor]
+"""Work on static buffers only; doing it again changes nothing."""
+
+_CAPTURED_AT = 3  # uses of a shape: capturing takes longer than a pass, and waits for the device
+_SHORTEST_SOURCE, _SHORTEST_BLOCK, _SHORTEST_CACHE = 16, 8, 64
+_AHEAD = 32  # places that a new cache has beyond the source's length
+_STEP = 64  # above it sizes are its multiples
+_WORKSPACES, _BYTES = 64, 1 << 32  # beyond either the least recently used goes
+
+_log = logging.getLogger(__name__)
+_CAPTURING = Lock()  # PyTorch captures one graph at a time
+
+
+def wanted(device: torch.device) -> bool:
+    """Whether passes on this device are captured: where the environment says GEC_GRAPHS=on."""
+    return device.type == "cuda" and os.environ.get("GEC_GRAPHS") == "on"
+
+
+def rounded(count: int, least: int = 1) -> int:
+    """Return the first size that is neither below ``count`` nor below ``least``.
+
+    Sizes are powers of two up to 64, then multiples of 64.
+
+    >>> [rounded(n, 8) for n in (1, 8, 9, 64, 65, 130)]
+    [8, 8, 16, 64, 128, 192]
+    """
+    size = 1 << (count - 1).bit_length() if count <= _STEP else -(-count // _STEP) * _STEP
+    return max(least, size)
+
+
+def uncaptured(body: Body) -> Body:
+    """Return what repeats a body: the body."""
+    return body
+
+
+class CudaGraphs:
+    """Captures bodies as CUDA graphs of one device that share one pool of memory.
+
+    The first replay is compared with the body itself. Where capturing fails or the results differ
+    there is one warning, and nothing is captured from then on.
+    """
+
+    def __init__(self, device: torch.device) -> None:
+        self._device = device
+        self._stream: Any = None  # one: libraries keep a workspace for every stream
+        self._pool: Any = None
+        self._broken = False
+
+    def __call__(self, body: Body) -> Body:
+        if self._broken:
+            return body
+        with _CAPTURING, torch.cuda.device(self._device):
+            return self._captured(body)
+
+    def _captured(self, body: Body) -> Body:
+        if self._stream is None:
+            self._stream = torch.cuda.Stream(self._device)  # type: ignore[no-untyped-call]
+        current = torch.cuda.current_stream()
+        self._stream.wait_stream(current)
+        graph = torch.cuda.CUDAGraph()
+        try:
+            with torch.cuda.stream(self._stream):  # it is left even where a capture fails
+                body()  # libraries make their workspaces before the capture
+                expected = body().clone()
+                result = self._capture(graph, body)
+                result.fill_(torch.nan)
+                graph.replay()
+                torch.testing.assert_close(result, expected, equal_nan=True)
+        except (RuntimeError, AssertionError) as error:
+            self._broken = True
+            reason = (str(error).splitlines() or [type(error).__name__])[0]
+            _log.warning("passes are not captured as CUDA graphs: %s", reason)
+            return body
+        finally:
+            current.wait_stream(self._stream)
+
+        def replay() -> Tensor:
+            graph.replay()
+            return result
+
+        return replay
+
+    def _capture(self, graph: torch.cuda.CUDAGraph, body: Body) -> Tensor:
+        options: Any = {
+            "pool": self._pool,
+            "stream": self._stream,  # the default one may be another device's
+            "capture_error_mode": "thread_local",
+        }
+        # what torch itself makes for a capture must be of use outside inference mode, too
+        with (
+            torch.inference_mode(False),
+            torch.cuda.graph(graph, **options),
+            torch.inference_mode(),
+        ):
+            result = body()
+        self._pool = graph.pool()
+        return result
+
+
+@dataclass(slots=True, weakref_slot=True, eq=False)
+class StaticMemory:
+    """Rows of a :class:`GraphVerifier`: B, their number rounded up.
+
+    Attributes:
+        lengths: of the rows' sources, EOS included.
+        shape: (B, S, L): rows, source places, cache places.
+        aside: keys and values of source [layers, 2, B, S, H, D/H] and of target [..., L, ...];
+            None while they lie in the workspace of this shape.
+    """
+
+    lengths: list[int]
+    shape: tuple[int, int, int]
+    aside: tuple[Tensor, Tensor] | None = None
+
+
+@dataclass(slots=True)
+class _Repeated:
+    """A body, and what repeats it once it has been used a few times."""
+
+    body: Body
+    inputs: Tensor
+    bytes: int = 0  # of its output, where that is its own
+    uses: int = 0
+    replay: Body | None = None
+
+
+@dataclass(slots=True)
+class _Buffers:
+    """Static tensors of one shape; bodies know these, and nothing that knows the bodies."""
+
+    source: Tensor  # [layers, 2, B, S, H, D/H], keys and values
+    target: Tensor  # [layers, 2, B, L, H, D/H]
+    ends: Tensor  # [B], where each source ends
+    caches: list[LayerCache]  # views of source and target
+
+    @property
+    def bytes(self) -> int:
+        return self.source.nbytes + self.target.nbytes
+
+    def source_mask(self) -> Tensor:
+        places = torch.arange(self.source.shape[3], device=self.ends.device)
+        return (places < self.ends[:, None])[:, None, None]
+
+
+@dataclass(slots=True)
+class _Workspace:
+    """The buffers of one shape, what is done with them, and whose memory lies there."""
+
+    buffers: _Buffers
+    encoding: _Repeated | None = None
+    passes: dict[int, _Repeated] = field(default_factory=dict)  # by block length
+    owner: ReferenceType[StaticMemory] | None = None
+
+    @property
+    def bytes(self) -> int:
+        return self.buffers.bytes + sum(work.bytes for work in self.passes.values())
+
+    def memory(self) -> StaticMemory | None:
+        """Return the memory that lies here, if any still does."""
+        return self.owner() if self.owner is not None else None
+
+
+def _encode(network: Transformer, space: _Buffers, tokens: Tensor) -> Tensor:
+    """Write the source's keys and values of tokens [B, S]; return them."""
+    encoded = network.encode(tokens, space.source_mask())
+    layers = cast(Iterable[DecoderLayer], network.decoder)
+    for layer, cache in zip(layers, space.caches, strict=True):
+        keys, values = layer.cross.keys_values(encoded)
+        cache.source_keys.copy_(keys)
+        cache.source_values.copy_(values)
+    return space.source
+
+
+def _decode(network: Transformer, space: _Buffers, inputs: Tensor, hidden: Tensor) -> Tensor:
+    """Write and return hidden states [B, T, D] of ``inputs`` [B, 1 + T]: starts, then tokens."""
+    starts, tokens = inputs[:, :1], inputs[:, 1:]
+    index = starts + torch.arange(tokens.shape[1], device=inputs.device)
+    end = space.target.shape[3]
+    mask = torch.arange(end, device=inputs.device) <= index[:, :, None]
+    positions = Positions(index, None, end, mask[:, None], False)
+    return hidden.copy_(network.decode_block(tokens, space.caches, positions, space.source_mask()))
+
+
+class GraphVerifier:
+    """Meets :class:`gec.decoding.model.PackedModel`; its logits are those of a TransformerVerifier.
+
+    Args:
+        capture: makes a body repeatable.
+        captured_at: which use of a shape is captured.
+    """
+
+    def __init__(
+        self,
+        network: Transformer,
+        capture: Callable[[Body], Body] | None = None,
+        *,
+        captured_at: int = _CAPTURED_AT,
+    ) -> None:
+        self.network = network.eval()
+        config = network.config
+        self.bos_id, self.eos_id = config.bos_id, config.eos_id
+        self.max_positions = config.max_positions
+        self._pad_id = config.pad_id
+        self._capture = capture or CudaGraphs(network.device)
+        self._captured_at = captured_at
+        self._workspaces: OrderedDict[tuple[int, int, int], _Workspace] = OrderedDict()
+        self._lock = RLock()  # the buffers are shared by all who decode
+
+    # --------------------------------------------------------------------- what the loop calls
+
+    @torch.inference_mode()
+    def start(self, sources: Sequence[Sequence[int]]) -> StaticMemory:
+        lengths = [len(source) + 1 for source in sources]
+        s = min(rounded(max(lengths), _SHORTEST_SOURCE), self.max_positions)
+        length = rounded(s + _AHEAD, _SHORTEST_CACHE)
+        memory = StaticMemory(lengths, (rounded(len(sources)), s, length))
+        with self._lock:
+            space = self._taken(memory)
+            buffers = space.buffers
+            buffers.target.zero_()  # what is masked must be finite
+            if space.encoding is None:
+                inputs = buffers.ends.new_zeros(memory.shape[:2])
+                space.encoding = _Repeated(partial(_encode, self.network, buffers, inputs), inputs)
+            rows = [[*source, self.eos_id] for source in sources]
+            self._repeat(space.encoding, rows)
+        return memory
+
+    @torch.inference_mode()
+    def verify(
+        self, memory: StaticMemory, tokens: Sequence[Sequence[int]], starts: Sequence[int]
+    ) -> Tensor:
+        with self._lock:
+            return self.network.output(self._hidden(memory, tokens, starts))
+
+    @torch.inference_mode()
+    def verify_packed(
+        self, memory: StaticMemory, tokens: Sequence[Sequence[int]], starts: Sequence[int]
+    ) -> Tensor:
+        with self._lock:
+            hidden = self._hidden(memory, tokens, starts)
+            packing = Packing.of([len(row) for row in tokens], hidden.device)
+            return self.network.output(packing.gather(hidden))
+
+    @torch.inference_mode()
+    def select(self, memory: StaticMemory, rows: Sequence[int]) -> StaticMemory:
+        with self._lock:
+            source, target = self._content(memory)
+            b = rounded(len(rows))
+            index = torch.tensor([*rows, *[rows[0]] * (b - len(rows))], device=source.device)
+            aside = source.index_select(2, index), target.index_select(2, index)
+        lengths = [memory.lengths[row] for row in rows]
+        return StaticMemory(lengths, (b, *memory.shape[1:]), aside)
+
+    @torch.inference_mode()
+    def join(self, memory: StaticMemory, other: StaticMemory) -> StaticMemory:
+        lengths = memory.lengths + other.lengths
+        _, s, length = map(max, memory.shape, other.shape)
+        with self._lock:
+            contents = [self._content(m) for m in (memory, other)]
+            joined = []
+            for parts, places in zip(zip(*contents, strict=True), (s, length), strict=True):
+                layers, two, _, _, *rest = parts[0].shape
+                new = parts[0].new_zeros(layers, two, rounded(len(lengths)), places, *rest)
+                at = 0
+                for part, m in zip(parts, (memory, other), strict=True):
+                    count = len(m.lengths)
+                    new[:, :, at : at + count, : part.shape[3]] = part[:, :, :count]
+                    at += count
+                joined.append(new)
+        return StaticMemory(lengths, (rounded(len(lengths)), s, length), (joined[0], joined[1]))
+
+    # ---------------------------------------------------------------------------------- passes
+
+    def _hidden(
+        self, memory: StaticMemory, tokens: Sequence[Sequence[int]], starts: Sequence[int]
+    ) -> Tensor:
+        """Return the hidden states [rows, longest block, D]; the next pass writes over them."""
+        longest = max(map(len, tokens))
+        t = 1 if longest == 1 else rounded(longest, _SHORTEST_BLOCK)
+        self._reserve(memory, max(starts) + t)
+        space = self._taken(memory)
+        if t not in space.passes:
+            space.passes[t] = self._pass(space.buffers, t)
+        rows = [[start, *row] for start, row in zip(starts, tokens, strict=True)]
+        return self._repeat(space.passes[t], rows)[: len(tokens), :longest]
+
+    def _pass(self, buffers: _Buffers, t: int) -> _Repeated:
+        b, width = buffers.ends.shape[0], self.network.config.width
+        self._make_room(b * t * width * buffers.source.element_size(), new=False)
+        hidden = buffers.source.new_empty(b, t, width)
+        inputs = buffers.ends.new_zeros(b, 1 + t)
+        body = partial(_decode, self.network, buffers, inputs, hidden)
+        return _Repeated(body, inputs, hidden.nbytes)
+
+    def _repeat(self, work: _Repeated, rows: Sequence[Sequence[int]]) -> Tensor:
+        """Do the work for these rows, which are padded."""
+        b, width = work.inputs.shape
+        padded = [[*row, *[self._pad_id] * (width - len(row))] for row in rows]
+        padded += [[0] * width] * (b - len(rows))
+        work.inputs.copy_(torch.tensor(padded))
+        work.uses += 1
+        if work.replay is None and work.uses >= self._captured_at:
+            work.replay = self._capture(work.body)
+        return (work.replay or work.body)()
+
+    # ------------------------------------------------------------------------------ workspaces
+
+    def _taken(self, memory: StaticMemory) -> _Workspace:
+        """Return the workspace of a memory's shape, with the memory in it."""
+        space = self._workspaces.get(memory.shape) or self._made(memory.shape)
+        self._workspaces.move_to_end(memory.shape)
+        owner, buffers = space.memory(), space.buffers
+        if owner is not memory:
+            if owner is not None:
+                owner.aside = buffers.source.clone(), buffers.target.clone()
+            if memory.aside is not None:
+                buffers.source.copy_(memory.aside[0])
+                buffers.target.copy_(memory.aside[1])
+                memory.aside = None
+            ends = memory.lengths + [1] * (memory.shape[0] - len(memory.lengths))
+            buffers.ends.copy_(torch.tensor(ends))
+            space.owner = ref(memory)
+        return space
+
+    def _made(self, shape: tuple[int, int, int]) -> _Workspace:
+        b, s, length = shape
+        layer = cast(DecoderLayer, self.network.decoder[0])
+        heads, inner = layer.cross.heads, layer.cross.kv.out_features // 2
+        weight = self.network.embedding.weight
+        both = len(self.network.decoder), 2, b
+        needed = both[0] * 2 * b * (s + length) * inner * weight.element_size()
+        self._make_room(needed, new=True)
+        source = weight.new_zeros(*both, s, heads, inner // heads)
+        target = weight.new_zeros(*both, length, heads, inner // heads)
+        caches = []
+        for number in range(both[0]):
+            cache = LayerCache(source[number, 0], source[number, 1])
+            cache.keys, cache.values = target[number, 0], target[number, 1]
+            caches.append(cache)
+        ends = torch.ones(b, dtype=torch.long, device=weight.device)
+        self._workspaces[shape] = space = _Workspace(_Buffers(source, target, ends, caches))
+        return space
+
+    def _make_room(self, needed: int, *, new: bool) -> None:
+        """Let workspaces go until so many bytes more are within the bounds, and a ``new`` one.
+
+        Without a new one the bytes are for the last that was used, which stays.
+        """
+        held = sum(space.bytes for space in self._workspaces.values())
+        most, stay = (_WORKSPACES - 1, 0) if new else (_WORKSPACES, 1)
+        while len(self._workspaces) > stay and (
+            len(self._workspaces) > most or held + needed > _BYTES
+        ):
+            _, old = self._workspaces.popitem(last=False)
+            held -= old.bytes
+            if (owner := old.memory()) is not None:
+                owner.aside = old.buffers.source, old.buffers.target
+
+    def _content(self, memory: StaticMemory) -> tuple[Tensor, Tensor]:
+        if memory.aside is not None:
+            return memory.aside
+        buffers = self._workspaces[memory.shape].buffers
+        return buffers.source, buffers.target
+
+    def _reserve(self, memory: StaticMemory, length: int) -> None:
+        """Give a memory a cache of at least ``length`` places."""
+        b, s, capacity = memory.shape
+        if length <= capacity:
+            return
+        source, target = self._content(memory)
+        if memory.aside is None:  # it leaves its workspace
+            self._workspaces[memory.shape].owner = None
+        longer = rounded(max(length, 3 * capacity // 2))
+        grown = target.new_zeros(*target.shape[:3], longer, *target.shape[4:])
+        grown[:, :, :, :capacity] = target
+        memory.aside, memory.shape = (source, grown), (b, s, longer)

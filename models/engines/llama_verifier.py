@@ -1,0 +1,88 @@
+"""A decoder-only network as the decoding loop's verifier.
+
+The network reads ``BOS source separator output EOS`` as one row. The loop knows nothing of it: what
+it takes for BOS is the separator's last token, and the row's first block is put behind BOS and
+source here. So the first pass is prefill and verification at once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+
+from gec.models.network.cache import Positions, SelfCache
+from gec.models.network.llama import Llama
+
+
+@dataclass(slots=True)
+class Memory:
+    """Caches of all layers; per row what stands before its output, and whether it is cached."""
+
+    caches: list[SelfCache]
+    prefixes: list[list[int]]
+    cached: list[bool]
+
+
+class LlamaVerifier:
+    """Meets :class:`gec.decoding.model.PackedModel` with a :class:`Llama` in evaluation mode."""
+
+    def __init__(self, network: Llama) -> None:
+        self.network = network.eval()
+        config = network.config
+        self._before = [config.bos_id]
+        *self._between, self.bos_id = config.separator
+        self.eos_id = config.eos_id
+        # source and output share the positions, each may have half of them
+        self.max_positions = (config.max_positions - len(config.separator)) // 2
+
+    def start(self, sources: Sequence[Sequence[int]]) -> Memory:
+        prefixes = [[*self._before, *source, *self._between] for source in sources]
+        return Memory(self.network.caches(len(sources)), prefixes, [False] * len(sources))
+
+    def verify(
+        self, memory: Memory, tokens: Sequence[Sequence[int]], starts: Sequence[int]
+    ) -> Tensor:
+        packed = self.verify_packed(memory, tokens, starts)  # [N, V]
+        lengths = [len(row) for row in tokens]
+        longest = max(lengths)
+        if min(lengths) == longest:
+            return packed.view(len(tokens), longest, -1)
+        logits = packed.new_zeros(len(tokens), longest, packed.shape[1])
+        for row, own in enumerate(torch.split(packed, lengths)):
+            logits[row, : len(own)] = own
+        return logits
+
+    def verify_packed(
+        self, memory: Memory, tokens: Sequence[Sequence[int]], starts: Sequence[int]
+    ) -> Tensor:
+        blocks, places, wanted = [], [], []
+        for row, (block, start) in enumerate(zip(tokens, starts, strict=True)):
+            prefix = memory.prefixes[row]
+            before = [] if memory.cached[row] else prefix
+            blocks.append([*before, *block])
+            places.append(len(prefix) + start - len(before))
+            wanted.append([False] * len(before) + [True] * len(block))
+            memory.cached[row] = True
+        device = self.network.device
+        positions = Positions.pack(places, [len(block) for block in blocks], device)
+        packed = torch.tensor([token for block in blocks for token in block], device=device)
+        mask = torch.tensor([place for row in wanted for place in row], device=device)
+        return self.network.decode_block(packed, memory.caches, positions, mask)
+
+    def select(self, memory: Memory, rows: Sequence[int]) -> Memory:
+        index = torch.tensor(rows, device=self.network.device)
+        for cache in memory.caches:
+            cache.select(index)
+        return Memory(
+            memory.caches,
+            [memory.prefixes[row] for row in rows],
+            [memory.cached[row] for row in rows],
+        )
+
+    def join(self, memory: Memory, other: Memory) -> Memory:
+        for cache, more in zip(memory.caches, other.caches, strict=True):
+            cache.join(more)
+        return Memory(memory.caches, memory.prefixes + other.prefixes, memory.cached + other.cached)

@@ -1,0 +1,322 @@
+"""The same computations as torch's, by one call each (``_native.c``), for inference on a CPU.
+
+A block of a sentence is a few thousand numbers: an operation of torch on them takes longer to begin
+than to do. And torch's attention sums in an order that depends on the block's shape, so a token's
+last bits may too. Here every token's result depends on that token alone: decoding a block gives the
+very bits that decoding token by token gives.
+
+The extension is built with the package where there is a compiler, and runs where the processor has
+AVX-512, int8 layers where it has VNNI too; elsewhere :func:`available` is False, or for int8
+:func:`int8_available`, and torch does the work.
+
+The extension gets addresses and sizes and believes them. Every tensor of which it gets an address
+is checked here first, at each call: its device, type, shape and layout (:func:`_address`).
+"""
+
+from __future__ import annotations
+
+import importlib
+import os
+from functools import cache
+from types import ModuleType
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor, nn
+
+WIDEST = 1 << 16
+"""Most inputs of an int8 layer: its sums stay within 32 bits."""
+_PANEL = 64  # channels that are multiplied together
+
+
+@cache
+def _kernels() -> ModuleType | None:
+    if os.environ.get("GEC_NATIVE") == "off":
+        return None
+    try:
+        module = importlib.import_module("gec.models.engines._native")
+    except ImportError:  # no compiler when the package was installed, or torch without OpenMP
+        return None
+    return module if module.supported() > 0 else None
+
+
+def available() -> bool:
+    """Whether this machine has the extension; the environment variable GEC_NATIVE=off hides it."""
+    return _kernels() is not None
+
+
+def int8_available() -> bool:
+    """Whether the extension can multiply int8 weights on this processor."""
+    return available() and _loaded().supported() > 1
+
+
+def _loaded() -> ModuleType:
+    if (module := _kernels()) is None:
+        raise RuntimeError("the extension gec.models.engines._native is not available here")
+    return module
+
+
+def _as_float(x: Tensor) -> Tensor:
+    if not x.is_cpu or x.requires_grad:
+        raise ValueError("for inference on a CPU only")
+    return x if x.dtype is torch.float32 else x.float()
+
+
+def _address(x: Tensor | None, *shape: int) -> int:
+    """Return where a float32 tensor of this shape lies in memory, 0 for None.
+
+    Raises:
+        ValueError: the extension would read or write something else than is meant.
+    """
+    if x is None:
+        return 0
+    if x.dtype is not torch.float32 or x.shape != shape or not x.is_contiguous() or not x.is_cpu:
+        raise ValueError(f"float32 {list(shape)} wanted, not {x.dtype} {list(x.shape)}")
+    return x.data_ptr()
+
+
+class PackedWeights:
+    """int8 weights [channels, inputs] in the order in which the processor multiplies them."""
+
+    def __init__(self, weight: Tensor) -> None:
+        self.channels, self.inputs = weight.shape
+        if weight.dtype != torch.int8 or self.inputs > WIDEST or not weight.is_cpu:
+            raise ValueError(f"int8 weights of at most {WIDEST} inputs, not {weight.dtype}")
+        panels, groups = -(-self.channels // 64), -(-self.inputs // 4)
+        self._panels = weight.new_empty(panels, groups, 64, 4, dtype=torch.uint8)
+        weight = weight.contiguous()
+        _loaded().pack(weight.data_ptr(), self._panels.data_ptr(), self.channels, self.inputs)
+        self._linear = _loaded().linear_int8
+
+    def unpack(self) -> Tensor:
+        """Return the weights [channels, inputs]."""
+        rows = self._panels.transpose(1, 2).flatten(2).flatten(0, 1)  # [panels * 64, groups * 4]
+        return (rows[: self.channels, : self.inputs].short() - 128).to(torch.int8)
+
+    def product(self, x: Tensor, scale: Tensor, bias: Tensor | None, relu: bool = False) -> Tensor:
+        """Map float x [N, inputs] to [N, channels], quantizing x row by row.
+
+        ``scale`` [channels] is that of the weights; with ``relu`` negative results become 0. The
+        same to the last bit as the plain version in :mod:`gec.models.engines.quantization`. A row
+        that holds NaN or an infinity gives NaN.
+        """
+        count, inputs = x.shape
+        if inputs != self.inputs:  # torch would refuse, the extension would read on
+            raise ValueError(f"{inputs} values a row, the layer takes {self.inputs}")
+        x = _as_float(x).contiguous()
+        y = x.new_empty(count, self.channels)
+        self._linear(
+            x.data_ptr(),
+            count,
+            inputs,
+            self._panels.data_ptr(),
+            self.channels,
+            _address(scale, self.channels),
+            _address(bias, self.channels),
+            relu,
+            y.data_ptr(),
+            torch.get_num_threads(),
+        )
+        return y
+
+
+class Linear(nn.Module):
+    """y = x W^T + b in float32; its weights are kept in the order in which they are multiplied.
+
+    Attributes:
+        relu: also make negative results 0.
+    """
+
+    bias: Tensor | None  # [out]
+
+    def __init__(self, weight: Tensor, bias: Tensor | None) -> None:
+        """Take weights [out, in]."""
+        super().__init__()
+        self.out_features, self.in_features = weight.shape
+        self.relu = False
+        padded = F.pad(_as_float(weight), (0, 0, 0, -self.out_features % _PANEL))
+        self._panels = padded.view(-1, _PANEL, self.in_features).transpose(1, 2).contiguous()
+        self.register_buffer("bias", None if bias is None else _as_float(bias).contiguous())
+        self._linear = _loaded().linear_float
+
+    @classmethod
+    def of(cls, linear: nn.Linear) -> Linear:
+        """Take over another layer's weights."""
+        bias = None if linear.bias is None else linear.bias.detach()
+        return cls(linear.weight.detach(), bias)
+
+    @property
+    def weight(self) -> Tensor:
+        """The weights [out, in]."""
+        return self._panels.transpose(1, 2).flatten(0, 1)[: self.out_features]
+
+    def forward(self, x: Tensor) -> Tensor:
+        """Map [..., in] to [..., out]."""
+        if x.shape[-1] != self.in_features:  # torch would refuse, the extension would read on
+            raise ValueError(f"{x.shape[-1]} values a row, the layer takes {self.in_features}")
+        x = _as_float(x).contiguous()
+        y = x.new_empty(*x.shape[:-1], self.out_features)
+        self._linear(
+            x.data_ptr(),
+            x.numel() // self.in_features,
+            self.in_features,
+            self._panels.data_ptr(),
+            self.out_features,
+            _address(self.bias, self.out_features),
+            self.relu,
+            y.data_ptr(),
+            torch.get_num_threads(),
+        )
+        return y
+
+
+class LayerNorm(nn.LayerNorm):
+    """Layer norm over the last dimension, with weight and bias."""
+
+    @classmethod
+    def of(cls, norm: nn.LayerNorm) -> LayerNorm:
+        """Take over another norm's weights."""
+        own = cls(norm.normalized_shape, norm.eps, device="meta")
+        own.weight, own.bias = norm.weight, norm.bias
+        return own
+
+    def forward(self, x: Tensor) -> Tensor:
+        """Map [..., width] to the same."""
+        width = self.weight.shape[0]
+        if x.shape[-1] != width:
+            raise ValueError(f"{x.shape[-1]} values a row for a norm of {width}")
+        x = _as_float(x).contiguous()
+        y = torch.empty_like(x)
+        _loaded().layer_norm(
+            x.data_ptr(),
+            x.numel() // width,
+            width,
+            _address(self.weight, width),
+            _address(self.bias, width),
+            y.data_ptr(),
+            torch.get_num_threads(),
+            self.eps,
+        )
+        return y
+
+
+class RMSNorm(nn.Module):
+    """x over the root of its mean square, times a weight, over the last dimension."""
+
+    def __init__(self, weight: nn.Parameter, epsilon: float) -> None:
+        """Take over another norm's weights."""
+        super().__init__()
+        self.weight, self.epsilon = weight, epsilon
+
+    def forward(self, x: Tensor) -> Tensor:
+        """Map [..., width] to the same."""
+        width = self.weight.shape[0]
+        if x.shape[-1] != width:
+            raise ValueError(f"{x.shape[-1]} values a row for a norm of {width}")
+        x = _as_float(x).contiguous()
+        y = torch.empty_like(x)
+        _loaded().rms_norm(
+            x.data_ptr(),
+            x.numel() // width,
+            width,
+            _address(self.weight, width),
+            y.data_ptr(),
+            torch.get_num_threads(),
+            self.epsilon,
+        )
+        return y
+
+
+def rotate(x: Tensor, heads: int, cos: Tensor, sin: Tensor) -> Tensor:
+    """Turn the first ``heads`` heads of x [N, all heads, d] in place by angles [N, 1, d/2]."""
+    count, present, width = x.shape
+    cos, sin = _as_float(cos).contiguous(), _as_float(sin).contiguous()
+    if heads > present or width % 2:
+        raise ValueError(f"{heads} heads of even width, not {list(x.shape)}")
+    _loaded().rotate(
+        _address(x, count, present, width),
+        count,
+        present * width,
+        heads,
+        width // 2,
+        _address(cos, count, 1, width // 2),
+        _address(sin, count, 1, width // 2),
+        torch.get_num_threads(),
+    )
+    return x
+
+
+def gate(x: Tensor) -> Tensor:
+    """Return silu(a) * b [..., F] of x [..., 2 F], a before b."""
+    x = _as_float(x).contiguous()
+    if x.shape[-1] % 2:
+        raise ValueError(f"gate and values are as wide, not {x.shape[-1]} together")
+    width = x.shape[-1] // 2
+    y = x.new_empty(*x.shape[:-1], width)
+    _loaded().gate(
+        x.data_ptr(), x.numel() // (2 * width), width, y.data_ptr(), torch.get_num_threads()
+    )
+    return y
+
+
+def attention(
+    q: Tensor, k: Tensor, v: Tensor, mask: Tensor | None, causal: bool, scale: float | None = None
+) -> Tensor:
+    """Return softmax(q k^T) v as [B, T, H * d] of q [B, T, H, d] and k, v [B, S, H, d].
+
+    Args:
+        mask: bool [B or 1, 1, T or 1, S], True where a key may be seen; every query sees one.
+        causal: query t sees the keys 0 to t (and no mask).
+        scale: of the products; None: one over the root of d.
+    """
+    q, k, v = (_heads_together(_as_float(x)) for x in (q, k, v))
+    batch, queries, heads, width = q.shape
+    keys = k.shape[1]
+    if k.shape != v.shape or k.shape != (batch, keys, heads, width) or (causal and queries > keys):
+        raise ValueError(f"attention of {list(q.shape)} over {list(k.shape)}, {list(v.shape)}")
+    seen = (0, 0, 0)
+    if mask is not None:
+        if mask.dtype != torch.bool or mask.shape[1] != 1:
+            raise ValueError(f"a mask is bool [B or 1, 1, T or 1, S], not {list(mask.shape)}")
+        mask = mask if mask.stride(-1) == 1 else mask.contiguous()
+        mask = mask.expand(batch, 1, queries, keys)  # its strides say which dimensions are one
+        seen = mask.data_ptr(), mask.stride(0), mask.stride(2)
+    y = q.new_empty(batch, queries, heads * width)
+    _loaded().attention(
+        batch,
+        queries,
+        keys,
+        heads,
+        width,
+        *(number for x in (q, k, v) for number in (x.data_ptr(), x.stride(0), x.stride(1))),
+        *seen,
+        causal,
+        y.data_ptr(),
+        torch.get_num_threads(),
+        width**-0.5 if scale is None else scale,
+    )
+    return y
+
+
+def _heads_together(x: Tensor) -> Tensor:
+    """Return x [B, T, H, d] with each place's heads one after another in memory."""
+    return x if x.stride(3) == 1 and x.stride(2) == x.shape[3] else x.contiguous()
+
+
+def describe() -> str:
+    """Return which kernels a network on a CPU computes with, or why there are none."""
+    if os.environ.get("GEC_NATIVE") == "off":
+        return "none: GEC_NATIVE=off"
+    try:
+        level = int(importlib.import_module("gec.models.engines._native").supported())
+    except ImportError as error:
+        reason = " ".join(str(error).split())
+        return f"none: not compiled when gec was installed, or not loadable ({reason})"
+    return _LEVELS[level]
+
+
+_LEVELS = (
+    "none: this processor lacks AVX-512",
+    "AVX-512 (float32)",
+    "AVX-512 VNNI (float32 and int8)",
+)

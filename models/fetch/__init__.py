@@ -1,0 +1,1 @@
+"""Models that are fetched: pretrained networks, updates, wheels."""

@@ -1,0 +1,1 @@
+"""Bundles: folders that hold a network, its vocabulary and its settings."""

@@ -1,0 +1,1 @@
+"""Networks: their layers, caches and heads."""

@@ -1,0 +1,380 @@
+"""The non-autoregressive (NAT) drafter: the next k tokens in one pass.
+
+Ge et al. 2022, section 4.1; Xia et al. 2022, section 3.2. An encoder-decoder whose decoder reads
+``[decoded prefix ; k x MASK]`` and predicts a token at every MASK. Shapes: B rows, S source
+length, P longest prefix (BOS included), k block size, T = P + k, D width, V vocabulary.
+
+Two options the papers name as future work: the drafter may read the verifier's encoder output
+instead of encoding again, and its prefix may be causal, so that the states of the prefix do not
+depend on the MASKs and are cached like the verifier's.
+
+Four more options make it the network of the papers' release (fairseq's ``--arch block``), so that
+its checkpoints can be read: MASK is a token of the vocabulary and is fed with what an attention
+from its place copies of the source's embeddings, the prefix has no BOS, and positions are added
+anew before every layer of the decoder.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass, fields
+from typing import Any, cast
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor, nn
+
+from gec.errors import ModelError
+from gec.models.engines.verifier import Memory, TransformerVerifier
+from gec.models.network.cache import LayerCache, PassingCache, Positions
+from gec.models.network.transformer import Transformer, TransformerConfig
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NatConfig:
+    """What a drafter is besides its network.
+
+    Attributes:
+        block: the largest k it is trained for.
+        causal_prefix: prefix tokens do not see what follows them; then their states are cached.
+        shared_encoder: it has no encoder and reads the verifier's, which must be as wide.
+        mask_id: the token of the vocabulary that is MASK; None: one past the vocabulary, with a
+            vector of its own.
+        begins_with_bos: the decoder is fed BOS before the prefix.
+        layer_positions: positions are added before every layer of the decoder, not once.
+        copies_source: MASKs are not fed their embedding but one copied of the source.
+    """
+
+    block: int = 25
+    causal_prefix: bool = False
+    shared_encoder: bool = False
+    # what follows is written only where it differs from the default
+    mask_id: int | None = None
+    begins_with_bos: bool = True
+    layer_positions: bool = False
+    copies_source: bool = False
+
+    def __post_init__(self) -> None:
+        if type(self.block) is not int or self.block < 1:
+            raise ModelError(f"block must be a positive integer, not {self.block!r}")
+        if self.mask_id is not None and type(self.mask_id) is not int:
+            raise ModelError(f"mask_id must be an id of the vocabulary, not {self.mask_id!r}")
+        if self.copies_source and not self.layer_positions:
+            raise ModelError("copies_source needs layer_positions: a copy has no place of its own")
+        if self.layer_positions and self.mask_id is None:
+            raise ModelError("layer_positions needs a mask_id of the vocabulary")
+        if self.copies_source and self.shared_encoder:
+            raise ModelError("copies_source needs an encoder of its own, not shared_encoder")
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the settings for a ``config.json``, which older versions read where they can."""
+        late = ("mask_id", "begins_with_bos", "layer_positions", "copies_source")
+        defaults = {field.name: field.default for field in fields(self)}
+        values = asdict(self)
+        return {k: v for k, v in values.items() if k not in late or v != defaults[k]}
+
+    @classmethod
+    def from_dict(cls, values: dict[str, Any]) -> NatConfig:
+        try:
+            return cls(**values)
+        except TypeError as error:
+            raise ModelError(f"unknown drafter settings: {error}") from error
+
+
+class NatTransformer(Transformer):
+    """A :class:`Transformer` with a MASK, whose id is ``mask_id``, and block masks."""
+
+    def __init__(self, config: TransformerConfig, nat: NatConfig) -> None:
+        if config.positions == "relative":
+            raise ModelError("a block drafter needs positions other than relative")
+        if nat.mask_id is not None and not 0 <= nat.mask_id < config.vocab_size:
+            raise ModelError(f"mask_id must be an id of the vocabulary, not {nat.mask_id}")
+        if nat.layer_positions and (config.embedding_norm or config.scale_output):
+            raise ModelError("layer_positions allow neither embedding_norm nor scale_output")
+        if nat.block >= config.max_positions:
+            raise ModelError(
+                f"blocks of {nat.block} tokens do not fit into {config.max_positions} positions"
+            )
+        super().__init__(config)
+        self.nat = nat
+        if nat.mask_id is None:
+            self.mask_id = config.vocab_size
+            self.mask = nn.Parameter(torch.randn(config.width) * config.width**-0.5)
+        else:
+            self.mask_id = nat.mask_id
+        if nat.copies_source:
+            self.copy = nn.Linear(config.width, config.width, bias=False)
+            nn.init.xavier_uniform_(self.copy.weight)
+        if nat.shared_encoder:
+            self.encoder, self.encoder_norm = nn.ModuleList(), nn.Identity()
+            if config.positions == "learned":
+                del self.encoder_positions
+
+    def _embed(self, tokens: Tensor, index: Tensor, side: str) -> Tensor:
+        if self.nat.mask_id is not None:  # a token like any other
+            return super()._embed(tokens, index, side)
+        masked = tokens == self.mask_id
+        x = super()._embed(tokens.masked_fill(masked, self.config.pad_id), index, side)
+        return x + masked[..., None] * self.mask.to(x.dtype)  # the pad's embedding is zero
+
+    def copied_source(self, source: Tensor) -> list[LayerCache]:
+        """Return what MASKs copy of [B, S] ids, as one more cache behind the layers', or nothing.
+
+        Its values are the source's embeddings, its keys these with their places, of one head.
+        """
+        if not self.nat.copies_source:
+            return []
+        values = self._tokens(source, "encoder")
+        index = torch.arange(source.shape[1], device=source.device)
+        keys = values + self._places(index, "encoder").to(values.dtype)
+        return [LayerCache(keys[:, :, None], values[:, :, None])]
+
+    def decode_block(
+        self,
+        tokens: Tensor,
+        caches: list[LayerCache],
+        positions: Positions,
+        source_mask: Tensor | None = None,
+    ) -> Tensor:
+        """Do as the Transformer's; behind the layers' caches stands :meth:`copied_source`."""
+        if not self.nat.layer_positions:
+            return super().decode_block(tokens, caches, positions, source_mask)
+        x = self._tokens(tokens, "decoder")
+        index = positions.index.clamp_max(self.config.max_positions - 1)
+        places = self._places(index, "decoder").to(x.dtype)  # [T, D] or [B, T, D]
+        if self.nat.copies_source:
+            *caches, source = caches
+            copied = self._copied(places.expand_as(x), source, source_mask)
+            x = torch.where((tokens == self.mask_id)[..., None], copied, x)
+        for layer, cache in zip(self.decoder, caches, strict=True):
+            x = x + places
+            x = F.dropout(x, self.config.dropout) if self.training else x
+            x = layer(x, cache, positions, source_mask)
+        hidden: Tensor = self.decoder_norm(x)
+        return hidden
+
+    def _copied(self, places: Tensor, source: LayerCache, mask: Tensor | None) -> Tensor:
+        """Return a mean of the source's embeddings for each place [B, T, D], weighted by attention.
+
+        One head without scaling: the query is the place, the keys have theirs, the values do not.
+        """
+        keys, values = source.source_keys.squeeze(2), source.source_values.squeeze(2)  # [B, S, D]
+        mask = None if mask is None else mask.squeeze(1)  # [B, 1, S]
+        return F.scaled_dot_product_attention(
+            self.copy(places), keys, values, attn_mask=mask, scale=1.0
+        )
+
+    def blocks(
+        self,
+        tokens: Tensor,
+        prefixes: Tensor,
+        caches: list[LayerCache],
+        source_mask: Tensor | None,
+        k: int,
+    ) -> Tensor:
+        """Return the hidden states [B, k, D] of the blocks, computing every prefix anew.
+
+        Args:
+            tokens: [B, T], row r a prefix of ``prefixes[r]`` tokens and k more, MASKs or (glanced
+                at in training) tokens; the rest is padding.
+            caches: the source's keys and values; nothing is stored in them.
+        """
+        width = tokens.shape[1]
+        mask = block_mask(prefixes, k, width, causal_prefix=self.nat.causal_prefix)
+        index = torch.arange(width, device=tokens.device)
+        positions = Positions(index, 0, width, mask, False)
+        passing = [PassingCache(cache) for cache in caches]
+        hidden = self.decode_block(tokens, cast(list[LayerCache], passing), positions, source_mask)
+        places = prefixes[:, None] + torch.arange(k, device=tokens.device)
+        return hidden.gather(1, places[..., None].expand(-1, -1, hidden.shape[-1]))
+
+    def forward(  # type: ignore[override]
+        self,
+        source: Tensor,
+        target: Tensor,
+        prefixes: Tensor,
+        k: int,
+        glanced: float = 0.0,
+        encoded: Tensor | None = None,
+    ) -> tuple[Tensor, Tensor, Tensor]:
+        """Predict the block of every row behind its prefix, as in training.
+
+        With ``glanced`` the block is predicted from MASKs first, and of as many tokens as came out
+        wrong that share is shown in their places (glancing; Qian et al. 2021, section 3.2), drawn
+        token by token; they are predicted no more.
+
+        Args:
+            source, target: [B, S] and [B, L] ids with EOS, padded.
+            prefixes: [B] lengths of the prefixes, from 1 (BOS alone) to the target's length; one
+                less without BOS.
+            encoded: [B, S, D] where another network encodes.
+
+        Returns:
+            Logits [N, V] and targets [N] of the N tokens ``wanted`` [B, k] marks.
+        """
+        source_mask = (source != self.config.pad_id)[:, None, None, :]
+        encoded = self.encode(source, source_mask) if encoded is None else encoded
+        caches = self.caches(encoded) + self.copied_source(source)
+        tokens, truth = self._masked(target, prefixes, k)
+        wanted = truth != self.config.pad_id
+        if glanced:
+            with torch.no_grad():
+                guess = self.output(self.blocks(tokens, prefixes, caches, source_mask, k))
+            wrong = ((guess.argmax(-1) != truth) & wanted).sum(1) / wanted.sum(1).clamp_min(1)
+            shown = wanted & (torch.rand_like(truth, dtype=torch.float) < glanced * wrong[:, None])
+            places = prefixes[:, None] + torch.arange(k, device=tokens.device)
+            masks = torch.full_like(truth, self.mask_id)
+            tokens = tokens.scatter(1, places, torch.where(shown, truth, masks))
+            wanted &= ~shown
+        hidden = self.blocks(tokens, prefixes, caches, source_mask, k)
+        return self.output(hidden[wanted]), truth[wanted], wanted
+
+    def _masked(self, target: Tensor, prefixes: Tensor, k: int) -> tuple[Tensor, Tensor]:
+        """Return prefixes with k MASKs behind them [B, T], and what these hide [B, k], or pad."""
+        config = self.config
+        place = torch.arange(int(prefixes.max()) + k, device=target.device)
+        first = int(self.nat.begins_with_bos)
+        behind = F.pad(target, (first, k + 1), value=config.pad_id)  # no place lies beyond it
+        behind[:, :first] = config.bos_id
+        ends = prefixes[:, None]
+        tokens = behind[:, : len(place)].masked_fill(place >= ends, self.mask_id)
+        tokens = tokens.masked_fill(place >= ends + k, config.pad_id)
+        return tokens, behind.gather(1, ends + torch.arange(k, device=target.device))
+
+
+def block_mask(prefixes: Tensor, k: int, width: int, *, causal_prefix: bool) -> Tensor:
+    """Return what each place may see, [B, 1, 1 or T, T] bool.
+
+    Every place sees the prefix and the block, or, with a causal prefix, prefix places only what is
+    not behind them. Padding is never seen (a padded place sees something, or it would be NaN).
+    """
+    place = torch.arange(width, device=prefixes.device)
+    seen = (place < prefixes[:, None] + k)[:, None, None]  # [B, 1, 1, T]
+    if not causal_prefix:
+        return seen
+    in_block = place[:, None] >= prefixes[:, None, None, None]  # [B, 1, T, 1]
+    return seen & (in_block | (place <= place[:, None]))
+
+
+@dataclass(slots=True)
+class NatMemory:
+    """The verifier-like memory, and how many prefix tokens of each row are cached, BOS included."""
+
+    inner: Memory
+    cached: list[int]
+
+
+class TransformerBlocks:
+    """Meets :class:`gec.decoding.drafters.nat.BlockModel` with a :class:`NatTransformer`.
+
+    Args:
+        verifier: whose encoder output is read where the drafter has no encoder.
+
+    Raises:
+        ModelError: it has no encoder and no (fitting) verifier is given.
+    """
+
+    def __init__(
+        self, network: NatTransformer, verifier: RememberingVerifier | None = None
+    ) -> None:
+        self.network = network.eval()
+        config = network.config
+        self.bos_id, self.eos_id = config.bos_id, config.eos_id
+        self.vocab_size, self.max_positions = config.vocab_size, config.max_positions
+        self.block = network.nat.block
+        self._own = TransformerVerifier(network)  # its select and join are the drafter's too
+        self._verifier = verifier if network.nat.shared_encoder else None
+        if network.nat.shared_encoder:
+            if verifier is None:
+                raise ModelError("this drafter reads the verifier's encoder, and none is there")
+            theirs = verifier.network.config.width
+            if theirs != config.width:
+                raise ModelError(f"the drafter is {config.width} wide, the verifier {theirs}")
+
+    def start(self, sources: Sequence[Sequence[int]]) -> NatMemory:
+        if self._verifier is None:
+            inner = self._own.start(sources)
+            padded = self._own._pad([[*source, self.eos_id] for source in sources])
+            inner.caches += self.network.copied_source(padded)
+        else:
+            encoded, lengths, mask = self._verifier.encoded(sources)
+            inner = Memory(self.network.caches(encoded), lengths, mask)
+        return NatMemory(inner, [0] * len(sources))
+
+    def draft(
+        self, memory: NatMemory, outputs: Sequence[Sequence[int]], k: int
+    ) -> tuple[Tensor, Tensor]:
+        first = [self.bos_id] if self.network.nat.begins_with_bos else []
+        prefixes = [[*first, *output] for output in outputs]
+        hidden = (self._cached if self.network.nat.causal_prefix else self._anew)(
+            memory, prefixes, k
+        )
+        logits = self.network.output(hidden).float()  # [B, k, V]
+        best, tokens = logits.max(-1)
+        return tokens, best - logits.logsumexp(-1)
+
+    def _anew(self, memory: NatMemory, prefixes: list[list[int]], k: int) -> Tensor:
+        tokens = self._blocks(prefixes, k)
+        lengths = torch.tensor([len(prefix) for prefix in prefixes], device=tokens.device)
+        return self.network.blocks(
+            tokens, lengths, memory.inner.caches, memory.inner.source_mask, k
+        )
+
+    def _cached(self, memory: NatMemory, prefixes: list[list[int]], k: int) -> Tensor:
+        """Compute only what the rows gained since the last draft, and the block."""
+        new = [prefix[start:] for prefix, start in zip(prefixes, memory.cached, strict=True)]
+        tokens = self._blocks(new, k)
+        width = tokens.shape[1]
+        positions = Positions.of(list(memory.cached), width, tokens.device)
+        starts = torch.tensor(memory.cached, device=tokens.device)
+        lengths = torch.tensor([len(prefix) for prefix in prefixes], device=tokens.device)
+        mask = block_mask(lengths, k, positions.end, causal_prefix=True)  # [B, 1, end, end]
+        rows = (starts[:, None] + torch.arange(width, device=tokens.device)).clamp_max(
+            positions.end - 1
+        )
+        mask = mask.gather(2, rows[:, None, :, None].expand(-1, -1, -1, positions.end))
+        positions = Positions(positions.index, positions.start, positions.end, mask, False)
+        hidden = self.network.decode_block(
+            tokens, memory.inner.caches, positions, memory.inner.source_mask
+        )
+        places = (lengths - starts)[:, None] + torch.arange(k, device=tokens.device)
+        memory.cached = [len(prefix) for prefix in prefixes]
+        return hidden.gather(1, places[..., None].expand(-1, -1, hidden.shape[-1]))
+
+    def select(self, memory: NatMemory, rows: Sequence[int]) -> NatMemory:
+        inner = self._own.select(memory.inner, rows)
+        return NatMemory(inner, [memory.cached[row] for row in rows])
+
+    def join(self, memory: NatMemory, other: NatMemory) -> NatMemory:
+        return NatMemory(self._own.join(memory.inner, other.inner), memory.cached + other.cached)
+
+    def _blocks(self, prefixes: Sequence[Sequence[int]], k: int) -> Tensor:
+        """Return [B, longest + k] ids: prefix, k MASKs, padding."""
+        longest = max(map(len, prefixes))
+        pad, mask = self.network.config.pad_id, self.network.mask_id
+        rows = [[*p, *[mask] * k, *[pad] * (longest - len(p))] for p in prefixes]
+        return torch.tensor(rows, device=self.network.device)
+
+
+class RememberingVerifier(TransformerVerifier):
+    """A verifier that keeps its last encoder output for a drafter that shares its encoder.
+
+    The loop starts the same sources in the verifier and then in the drafter.
+    """
+
+    _last: tuple[list[tuple[int, ...]], tuple[Tensor, list[int], Tensor | None]] | None = None
+
+    def start(self, sources: Sequence[Sequence[int]]) -> Memory:
+        encoded, lengths, mask = self.encoded(sources)
+        return Memory(self.network.caches(encoded), lengths, mask)
+
+    def encoded(self, sources: Sequence[Sequence[int]]) -> tuple[Tensor, list[int], Tensor | None]:
+        """Return the encoder's output [B, S, D] of the sources, their lengths and their mask."""
+        key = [tuple(source) for source in sources]
+        last = self._last  # another thread may replace it at any time
+        if last is None or last[0] != key:
+            tokens = self._pad([[*source, self.eos_id] for source in sources])
+            lengths = [len(source) + 1 for source in sources]
+            mask = self._mask(lengths, tokens.shape[1])
+            self._last = last = key, (self.network.encode(tokens, mask), lengths, mask)
+        return last[1]

@@ -1,0 +1,1 @@
+"""The spaCy pipeline that ERRANT stands on, trained on treebanks."""

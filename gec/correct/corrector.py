@@ -22,7 +22,10 @@ from gec.decoding.drafters import Drafter, NoDraft
 from gec.decoding.drafters.reentry import ReentryDrafter
 from gec.decoding.model import Model
 from gec.decoding.trace import Trace
-from gec.edits.edits import Edit, WordEdit, align, apply, classify, to_edits
+from gec.edits.align import align
+from gec.edits.classify import classify
+from gec.edits.edits import Edit, WordEdit, apply
+from gec.edits.place import to_edits
 from gec.errors import ConfigError
 from gec.text.ngrams import NGrams
 from gec.text.protection import Overlaps

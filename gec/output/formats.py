@@ -175,7 +175,7 @@ def to_m2(correction: Correction) -> str:
 
 
 def _m2_block(correction: Correction, sentence: SentenceResult) -> str:
-    from gec.edits.edits import align
+    from gec.edits.align import align
 
     source, target = sentence.source, sentence.target
     if not source and not target:

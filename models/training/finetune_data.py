@@ -21,7 +21,7 @@ from zipfile import BadZipFile
 import numpy as np
 from numpy.typing import NDArray
 
-from gec.edits.edits import align
+from gec.edits.align import align
 from gec.errors import ConfigError, DataError
 from gec.models.training.data import clean_pairs, clean_sentences, open_text, word_counts
 from gec.models.training.noise.lexicon import Lexicon

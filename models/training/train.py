@@ -31,7 +31,8 @@ from torch.utils.data import DataLoader, IterableDataset
 from gec.decoding.decoder import Decoder
 from gec.decoding.drafters.copy import CopyDrafter
 from gec.decoding.model import Model
-from gec.edits.edits import WordEdit, align
+from gec.edits.align import align
+from gec.edits.edits import WordEdit
 from gec.errors import ConfigError, DataError, ModelError
 from gec.models.engines.verifier import TransformerVerifier
 from gec.models.load import bundle

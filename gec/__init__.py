@@ -14,7 +14,9 @@ from typing import TYPE_CHECKING, Any
 from gec.errors import ConfigError, DataError, GecError, InputError, ModelError
 
 if TYPE_CHECKING:
-    from gec.correct.corrector import Correction, Corrector, Options
+    from gec.correct.corrector import Corrector
+    from gec.correct.options import Options
+    from gec.correct.result import Correction
     from gec.edits.edits import Edit
     from gec.loading import load
 
@@ -35,10 +37,10 @@ __all__ = [
 ]
 
 _HOMES = {
-    "Correction": "gec.correct.corrector",
+    "Correction": "gec.correct.result",
     "Corrector": "gec.correct.corrector",
     "Edit": "gec.edits.edits",
-    "Options": "gec.correct.corrector",
+    "Options": "gec.correct.options",
     "load": "gec.loading",
 }
 

@@ -36,7 +36,8 @@ from gec.memory import reuse_memory
 
 if TYPE_CHECKING:
     from gec.check.findings import Check
-    from gec.correct.corrector import Correction, Corrector
+    from gec.correct.corrector import Corrector
+    from gec.correct.result import Correction
     from gec.files import Document
     from gec.models.network.transformer import Transformer
 
@@ -173,7 +174,7 @@ def generate(args: argparse.Namespace) -> int:
     from gec.decoding.options import complete, given
     from gec.files import read_document
     from gec.loading import load_generator
-    from gec.output.formats import split_lines
+    from gec.text.lines import split_lines
 
     options = given(args)
     if args.strategy is not None:
@@ -457,7 +458,7 @@ def _load_on(args: argparse.Namespace, device: str | None) -> Corrector:
 def _read_dictionary(name: str) -> list[str]:
     """Words never to change: one a line; empty lines and lines that begin with # are skipped."""
     from gec.files import read_document
-    from gec.output.formats import split_lines
+    from gec.text.lines import split_lines
 
     words = (line.strip() for line, _ in split_lines(read_document(name).text))
     return [word for word in words if word and not word.startswith("#")]
@@ -489,7 +490,7 @@ def _correct_essays(
 
 
 def _join(parts: list[str | Correction]) -> Correction:
-    from gec.output.formats import join
+    from gec.correct.result import join
 
     return parts[0] if len(parts) == 1 and not isinstance(parts[0], str) else join(parts)
 
@@ -500,11 +501,12 @@ def _render(
     whole: Correction,
     args: argparse.Namespace,
 ) -> str:
+    from gec.correct.result import join
     from gec.output import formats
 
     name = document.name
     if args.diff:
-        return formats.to_diff(name, formats.join([document.bom, whole]), _colour(sys.stdout))
+        return formats.to_diff(name, join([document.bom, whole]), _colour(sys.stdout))
     if args.format == "jsonl":
         numbered = _numbered(parts) if args.tokenized else [(1, whole)]
         return "".join(formats.to_jsonl(name, part, line) for line, part in numbered)

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 import torch
 
-from gec.correct.corrector import Corrector, Options
+from gec.correct.corrector import Corrector
+from gec.correct.options import Options
 from gec.errors import ConfigError
 
 if TYPE_CHECKING:

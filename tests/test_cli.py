@@ -157,7 +157,7 @@ def test_reports_go_to_standard_error(
     out, err = capsys.readouterr()
     assert out == "I goes WARN\n"
     assert err.split("\n") == [
-        f"gec: warning: {name}: a sentence was left as it was",
+        f"gec: warning: {name}: characters 5-9: no end within the length limit, left as it was",
         f"{name}: 1 edit",
         "  line:col  type        confidence  change",
         '  1:3       R:VERB:SVA  0.75        "go" → "goes"',

@@ -6,18 +6,19 @@ import argparse
 import json
 import sqlite3
 import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import closing
-from dataclasses import dataclass
-from itertools import chain, groupby
+from dataclasses import dataclass, replace
+from itertools import chain, groupby, islice
 from pathlib import Path
 from typing import Any
 
-from gec.correct.corrector import Correction, SentenceResult
-from gec.edits.edits import Edit, apply
+from gec.correct.result import Correction, SentenceResult
+from gec.edits.align import align
+from gec.edits.edits import Edit, WordEdit, apply
 from gec.errors import InputError
-from gec.output.formats import to_m2
-from gec.text.words import split_words
+from gec.output.m2 import to_m2
+from gec.text.words import Word, split_words
 from gec.web.feedback import connect, forget, forget_older
 
 _READ = """
@@ -85,14 +86,34 @@ def export(path: str, form: str) -> Iterator[str]:
     for record in records(path, _LAST_COMPLETE):
         made = [e for e, d in zip(record.edits, record.decisions, strict=True) if d == "accepted"]
         corrected = apply(record.sentence, made)
-        source, target = (
-            [word.text for word in split_words(text)] for text in (record.sentence, corrected)
-        )
+        words = split_words(record.sentence)
+        source = [word.text for word in words]
+        target = [word.text for word in split_words(corrected)]
         if form == "parallel":
             yield f"{' '.join(source)}\t{' '.join(target)}\n"
             continue
-        result = SentenceResult(0, len(record.sentence), tuple(source), tuple(target), None, 0.0)
-        yield to_m2(Correction(record.sentence, corrected, tuple(made), (result,)))
+        edits = _in_words(made, words, align(source, target))
+        result = SentenceResult(0, len(record.sentence), tuple(words), tuple(target), None, 0.0)
+        yield to_m2(Correction(record.sentence, corrected, tuple(edits), (result,)))
+
+
+def _in_words(
+    edits: Sequence[Edit], words: Sequence[Word], changes: Sequence[WordEdit]
+) -> Iterator[Edit]:
+    """Yield an edit for each change of words: the stored ones know code points only."""
+    if len(edits) == len(changes):
+        yield from (replace(e, words=change) for e, change in zip(edits, changes, strict=True))
+        return
+    for change in changes:
+        start, end = change.source_start, change.source_end
+        if start < end:
+            first, last = words[start].start, words[end - 1].end
+            found = (e for e in edits if e.start < last and e.end > first)
+        else:
+            low = words[start - 1].end if start > 0 else 0
+            high = max(low, words[start].start if start < len(words) else low)
+            found = (e for e in edits if low <= e.start and e.end <= high)
+        yield from (replace(edit, words=change) for edit in islice(found, 1))
 
 
 def listed(path: str) -> Iterator[str]:

@@ -5,7 +5,7 @@ The verbs are ERRANT's (Bryant et al. 2017): align, merge, classify.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from functools import lru_cache
 
 from gec.edits.edits import WordEdit
@@ -25,7 +25,7 @@ def align(source: Sequence[str], target: Sequence[str]) -> list[WordEdit]:
 
     A weighted Levenshtein alignment: words that differ in case, forms of one word, and similar
     words are rather substituted; a word and a punctuation mark never are. Neighbouring steps
-    become one edit where they make one change: alot -> a lot, is depend -> depends, ", it" ->
+    become one edit if they make one change: alot -> a lot, is depend -> depends, ", it" ->
     ". It", a word that moved. Time and memory grow with the product of the lengths of what is
     left between the common first and last words.
 
@@ -41,14 +41,21 @@ def align(source: Sequence[str], target: Sequence[str]) -> list[WordEdit]:
     while last < shorter - first and source[-1 - last] == target[-1 - last]:
         last += 1
     steps = _steps(source[first : len(source) - last], target[first : len(target) - last])
-    edits: list[WordEdit] = []
-    for i, j, k, m in steps:
-        edit = WordEdit(first + i, first + j, first + k, first + m)
-        if edits and edits[-1].touches(edit) and _one_change(source, target, edits[-1], edit):
-            edit = _union(edits.pop(), edit)
-        edits.append(edit)
-    merged: list[WordEdit] = []
+    edits = [WordEdit(first + i, first + j, first + k, first + m) for i, j, k, m in steps]
+    return merge(source, target, edits)
+
+
+def merge(
+    source: Sequence[str], target: Sequence[str], edits: Iterable[WordEdit]
+) -> list[WordEdit]:
+    """Merge edits, in order, that make one change: neighbours, or a word that moved."""
+    joined: list[WordEdit] = []
     for edit in edits:
+        if joined and joined[-1].touches(edit) and _one_change(source, target, joined[-1], edit):
+            edit = _union(joined.pop(), edit)
+        joined.append(edit)
+    merged: list[WordEdit] = []
+    for edit in joined:
         if merged and _moved(source, target, merged[-1], edit):
             edit = _union(merged.pop(), edit)
         merged.append(edit)
@@ -56,7 +63,7 @@ def align(source: Sequence[str], target: Sequence[str]) -> list[WordEdit]:
 
 
 def _steps(source: Sequence[str], target: Sequence[str]) -> list[tuple[int, int, int, int]]:
-    """Deletions, insertions and substitutions of single words, in order."""
+    """Return the deletions, insertions and substitutions of single words, in order."""
     costs = [[float(j) for j in range(len(target) + 1)]]
     for i, word in enumerate(source):
         above = costs[-1]
@@ -85,7 +92,7 @@ def _steps(source: Sequence[str], target: Sequence[str]) -> list[tuple[int, int,
 
 @lru_cache(maxsize=65536)
 def _cost(word: str, other: str) -> float:
-    """Of a substitution, where a deletion and an insertion cost 1 each."""
+    """Return the cost of a substitution; a deletion and an insertion cost 1 each."""
     if word.lower() == other.lower():
         return 0.1
     if is_punctuation(word) != is_punctuation(other):

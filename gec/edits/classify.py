@@ -27,8 +27,8 @@ def classify(
 ) -> tuple[str, str]:
     """Return an ERRANT-like type and a message in plain English for one edit's words.
 
-    The light version, for where no tagger is installed: closed word lists and suffixes, one
-    edit seen alone. The exact classifier is ERRANT's, in ``gec.eval``. What only the sentence
+    This is the light version, which needs no tagger: it knows closed word lists and suffixes, and
+    sees one edit alone. The exact classifier is ERRANT's, in ``gec.eval``. What only the sentence
     could tell is guessed: a lost or added final s is R:VERB:SVA for some 130 frequent verbs and
     R:NOUN:NUM for the rest; "to" is a preposition; an unknown word that replaces a similar one
     is R:SPELL, and so is one word for one of ``misspelt``, whatever the two look like. Raises
@@ -47,7 +47,7 @@ def classify(
 
 
 def _category(words: Sequence[str]) -> str:
-    """The category that all of some inserted or deleted words share."""
+    """Return the category that all of some inserted or deleted words share."""
     if all(map(is_punctuation, words)):
         return "PUNCT"
     if len(words) == 1 and words[0] == "'s":
@@ -103,7 +103,7 @@ def _replaced_word(old: str, new: str) -> str:
 
 
 def _inflected(old: str, new: str) -> str:
-    """The category of a change from one form of a word to another; empty if it is none."""
+    """Return the category of a change from one form of a word to another; empty if it is none."""
     shared = {
         (base, frozenset((form, other)))
         for base, form in readings(old)

@@ -3,24 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
-
-
-@dataclass(frozen=True, slots=True)
-class Edit:
-    """Replace ``original == text[start:end]`` by ``replacement``; offsets are code points.
-
-    ``start == end`` inserts. ``type`` is ERRANT's notation, ``confidence`` a probability,
-    ``message`` one line of plain English.
-    """
-
-    start: int
-    end: int
-    original: str
-    replacement: str
-    type: str
-    confidence: float
-    message: str
+from dataclasses import dataclass, field
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,11 +28,30 @@ class WordEdit:
         return self.source_end == later.source_start and self.target_end == later.target_start
 
 
+@dataclass(frozen=True, slots=True)
+class Edit:
+    """Replace ``original == text[start:end]`` by ``replacement``; offsets are code points.
+
+    ``start == end`` inserts. ``type`` is ERRANT's notation, ``confidence`` a probability,
+    ``message`` one line of plain English. ``words`` is the same change as one of the sentence's
+    words; None if it changes no word (a blank), or if its maker knows no words.
+    """
+
+    start: int
+    end: int
+    original: str
+    replacement: str
+    type: str
+    confidence: float
+    message: str
+    words: WordEdit | None = field(default=None, compare=False, repr=False)
+
+
 def apply(text: str, edits: Iterable[Edit]) -> str:
     """Return ``text`` with the edits made, in whatever order they come.
 
-    Raises ValueError where one lies outside the text, where its ``original`` is not what stands
-    there, and where two overlap or insert at one and the same place.
+    Raises ValueError if one lies outside the text, if its ``original`` is not what stands there,
+    and if two overlap or insert at one and the same place.
     """
     pieces: list[str] = []
     at = 0

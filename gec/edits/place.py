@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Sequence
 from itertools import pairwise
 
-from gec.edits.align import align
+from gec.edits.align import align, merge
 from gec.edits.classify import classify
 from gec.edits.edits import Edit, WordEdit
 from gec.edits.typography import blanks_before, is_break, is_spaced
@@ -17,22 +17,25 @@ def to_edits(
     words: Sequence[Word],
     target: Sequence[str],
     *,
+    changes: Sequence[WordEdit] | None = None,
     confidences: Sequence[float] | None = None,
     spaced: bool | None = None,
     misspelt: Collection[str] = (),
 ) -> list[Edit]:
     """Return the edits on ``text`` that turn one sentence's ``words`` into ``target``.
 
-    Sorted, not overlapping, as small as words allow. Words that differ from the target by
-    normalisation only stay the user's own; protected words stay whatever the target says, and
-    so does what the alignment cannot tell apart from them. New words take blanks as English
-    typography has them, or on all sides where the sentence is tokenized (``spaced``; None:
-    look), and curly quotes and apostrophes where the sentence has no others. Line breaks stay.
+    They are sorted, do not overlap, and are as small as words allow. Words that differ from the
+    target by normalisation only stay the user's own; protected words stay whatever the target
+    says, and so does what the alignment cannot tell apart from them. New words take blanks as
+    English typography has them, or on all sides if the sentence is tokenized (``spaced``; None:
+    look). They take curly quotes and apostrophes if the sentence has no others. Line breaks stay.
+
+    ``changes`` are the edits of words that make the target, in order; None aligns the two.
 
     ``misspelt``: words that are misspelt whatever they look like (see :func:`classify`).
 
     ``confidences`` has a probability for each target word and one for the end. An edit's is the
-    least of its target words', a deletion's that of what follows. Raises ValueError where their
+    least of its target words', a deletion's that of what follows. Raises ValueError if their
     number is another.
     """
     if confidences is None:
@@ -50,7 +53,8 @@ def to_edits(
         spaced = is_spaced(words)
     edits: list[Edit] = []
     floor = 0  # what an edit took from the blanks to its right, the next must not take again
-    for edit, open_end in _allowed(words, align(source, target)):
+    found = align(source, target) if changes is None else merge(source, target, changes)
+    for edit, open_end in _allowed(words, found):
         start, end, replacement = _place(text, words, target, edit, spaced, open_end)
         start, end = max(start, floor), max(end, floor)
         floor = end
@@ -60,7 +64,7 @@ def to_edits(
         old, new = edit.old(source), edit.new(target)
         kind, message = classify(old, new, misspelt)
         confidence = _confidence(confidences, edit)
-        edits.append(Edit(start, end, original, replacement, kind, confidence, message))
+        edits.append(Edit(start, end, original, replacement, kind, confidence, message, edit))
     return edits
 
 
@@ -75,7 +79,10 @@ def _confidence(confidences: Sequence[float], edit: WordEdit) -> float:
 
 
 def _allowed(words: Sequence[Word], edits: Sequence[WordEdit]) -> Iterator[tuple[WordEdit, bool]]:
-    """Drop what changes a protected word, with all that touches it; tell if a kept word follows."""
+    """Yield the edits that change no protected word and touch none that does.
+
+    With each comes whether a kept word follows it.
+    """
     group: list[WordEdit] = []
     for edit, following in zip(edits, [*edits[1:], None], strict=True):
         group.append(edit)
@@ -101,7 +108,7 @@ def _place(
     spaced: bool,
     open_end: bool,
 ) -> tuple[int, int, str]:
-    """Return start, end and replacement of one edit: this is where blanks come and go."""
+    """Return start, end and replacement of one edit, with the blanks that come and go."""
     i, j, k, m = edit.source_start, edit.source_end, edit.target_start, edit.target_end
     wants = [True] * (len(target) + 1) if spaced else blanks_before(target)
     has = [True] * (len(words) + 1) if spaced else blanks_before([word.text for word in words])
@@ -163,7 +170,7 @@ def _insertion(
 def _render(
     text: str, words: Sequence[Word], target: Sequence[str], edit: WordEdit, blanks: Sequence[bool]
 ) -> str:
-    """The new words, in the user's own characters as far as they are there."""
+    """Return the new words, in the user's own characters as far as they are there."""
     old = words[edit.source_start : edit.source_end]
     own = {word.text: text[word.start : word.end] for word in old}
     gaps = [text[a.end : b.start] for a, b in pairwise(old)]

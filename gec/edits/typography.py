@@ -1,4 +1,4 @@
-"""English typography: where blanks stand between words, and whether a sentence is tokenized."""
+"""English typography: the blanks between words, and whether a sentence is tokenized."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _CLOSE_RIGHT = frozenset("( [ { $ £ € #".split(" "))
 
 
 def blanks_before(words: Sequence[str]) -> list[bool]:
-    """For each word whether English typography has a blank before it; one more for the end."""
+    """Return for each word whether a blank stands before it, and for the end."""
     blanks = []
     open_quotes: set[str] = set()
     close = True  # no blank before the first
@@ -33,8 +33,11 @@ def blanks_before(words: Sequence[str]) -> list[bool]:
 
 
 def is_spaced(words: Sequence[Word]) -> bool:
-    """Whether punctuation is set off by blanks, as in tokenized text: periods, commas and
-    clitics tell; question marks and the like, which some people write so, only where no other."""
+    """Whether punctuation is set off by blanks, as in tokenized text.
+
+    Periods, commas and clitics tell. Question marks and the like, which some people write so, tell
+    only if there is none of the others.
+    """
     strong = weak = 0
     for before, word in pairwise(words):
         vote = 1 if before.end < word.start else -1

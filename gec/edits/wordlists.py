@@ -107,7 +107,7 @@ def word_class(word: str) -> str:
 
 @lru_cache(maxsize=65536)
 def readings(word: str) -> frozenset[tuple[str, str]]:
-    """Possible (base, form) pairs, most of them wrong: they only count if another word shares one.
+    """Return possible (base, form) pairs; most are wrong: one counts if another word shares it.
 
     Forms: base, s, ed, en, ing, er, est; in capitals if irregular.
     """
@@ -148,7 +148,7 @@ def same_lemma(word: str, other: str) -> bool:
 
 
 def similarity(word: str, other: str) -> float:
-    """The share of characters in the common beginning and end; 1.0 if equal but for case."""
+    """Return the share of characters in the common beginning and end, without regard to case."""
     word, other = word.lower(), other.lower()
     shorter = min(len(word), len(other))
     head = 0

@@ -20,7 +20,7 @@ import torch
 from safetensors.torch import load_file, save_file
 from torch import Tensor
 
-from gec.correct.corrector import BALANCED
+from gec.correct.options import BALANCED
 from gec.errors import ModelError
 from gec.models.fetch import pretrained, store
 from gec.models.load import bundle

@@ -26,7 +26,7 @@ from torch import Tensor
 from torch.overrides import TorchFunctionMode
 
 from gec.correct.confidence import Calibration
-from gec.correct.corrector import BALANCED, Setting
+from gec.correct.options import BALANCED, Setting
 from gec.errors import ConfigError, DataError, ModelError
 from gec.models.engines.inference import Network, check_weights
 from gec.models.engines.quantization import (

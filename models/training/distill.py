@@ -105,7 +105,7 @@ def main(args: argparse.Namespace) -> int:
         sources = [source for source, _ in packed_pairs(path)]
     else:
         from gec.files import read_document
-        from gec.output.formats import split_lines
+        from gec.text.lines import split_lines
 
         lines = [" ".join(line.split()) for line, _ in split_lines(read_document(str(path)).text)]
         sources = [line for line in lines if line]

@@ -15,7 +15,7 @@ import torch
 from fake_models import tiny_network
 from safetensors.torch import load_file, save_file
 
-from gec.correct.corrector import Setting
+from gec.correct.options import Setting
 from gec.errors import ConfigError, DataError, ModelError
 from gec.models.load import bundle
 from gec.models.load.bundle import Bundle

@@ -175,7 +175,7 @@ def test_a_stream_has_each_sentence_with_its_edits(client: Make) -> None:
     for edit in edits:
         written = units[2 * edit["start"] : 2 * edit["end"]].decode("utf-16-le")
         assert written == edit["original"]
-    said = "characters 15-19: no end within the length limit, left as it was"
+    said = "characters 14-18: no end within the length limit, left as it was"
     assert found[-1][1] == {"warnings": [said], "sentences": 3}
 
 

@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import gec
-from gec.arguments import check_strategy, use_threads
+from gec.cli.arguments import check_strategy, use_threads
 from gec.correct.corrector import Corrector
 from gec.errors import InputError
 from gec.files import read_document

@@ -22,7 +22,7 @@ from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from gec.arguments import positive
+from gec.cli.arguments import positive
 from gec.errors import ConfigError, DataError, GecError
 from gec.models.training.data import open_text
 from gec.models.training.spacy_pipeline.attributes import PATTERNS, TAG_MAP

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 
-from gec.arguments import Commands, command, names, natural, positive
+from gec.cli.arguments import Commands, command, names, natural, positive
 
 _SYSTEMS = (
     "systems that count: one of SEEDA's sets base, +INPUT, +REF-F_GPT-3.5 or all, or names "

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 
-from gec.arguments import Commands, command
+from gec.cli.arguments import Commands, command
 
 
 def add_essays(commands: Commands[argparse.ArgumentParser]) -> None:

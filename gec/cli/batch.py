@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from gec import __version__
-from gec.arguments import (
+from gec.cli.arguments import (
     Commands,
     add_decoding_options,
     add_model_options,

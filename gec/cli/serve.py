@@ -7,7 +7,7 @@ from collections.abc import Callable
 from dataclasses import fields
 from typing import Any
 
-from gec.arguments import Commands, command, natural, number, positive
+from gec.cli.arguments import Commands, command, natural, number, positive
 from gec.web.config import KINDS, Config
 
 Run = Callable[[argparse.Namespace], int | None]

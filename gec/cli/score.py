@@ -11,7 +11,7 @@ from collections.abc import Callable
 from importlib import import_module
 from typing import Any, NoReturn
 
-from gec.arguments import (
+from gec.cli.arguments import (
     Commands,
     Parser,
     add_model_options,

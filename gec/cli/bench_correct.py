@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 
-from gec.arguments import add_model_options, names, positive
+from gec.cli.arguments import add_model_options, names, positive
 from gec.errors import ConfigError
 
 ROUNDS = 3

@@ -17,7 +17,7 @@ from contextlib import contextmanager, suppress
 from typing import IO, TYPE_CHECKING, cast
 
 from gec import __version__
-from gec.arguments import (
+from gec.cli.arguments import (
     Commands,
     Parser,
     add_decoding_options,
@@ -87,7 +87,7 @@ def parse(arguments: Sequence[str]) -> argparse.Namespace:
 # -------------------------------------------------------------------------------------- commands
 
 
-def correct(args: argparse.Namespace) -> int:
+def _run_correct(args: argparse.Namespace) -> int:
     """``gec correct``"""
     from gec.files import read_document
 
@@ -137,7 +137,7 @@ _AT_THE_END = ("json", "sarif", "junit")
 """Formats that are one document for all files."""
 
 
-def info(args: argparse.Namespace) -> int:
+def _run_info(args: argparse.Namespace) -> int:
     """``gec info``"""
     from gec.models.engines.native import describe
 
@@ -154,11 +154,11 @@ def info(args: argparse.Namespace) -> int:
     return OK
 
 
-def batch(args: argparse.Namespace) -> int | None:
+def _run_batch(args: argparse.Namespace) -> int | None:
     """``gec batch``"""
     from functools import partial
 
-    from gec.batch.options import fingerprint, main
+    from gec.cli.batch import fingerprint, main
     from gec.models.load.bundle import find
 
     words = _read_dictionary(args.dictionary) if args.dictionary else []
@@ -166,11 +166,12 @@ def batch(args: argparse.Namespace) -> int | None:
     return main(args, partial(_load_on, args), about)
 
 
-def generate(args: argparse.Namespace) -> int:
+def _run_generate(args: argparse.Namespace) -> int:
     """``gec generate``"""
     import warnings
 
-    from gec.decoding.options import complete, given
+    from gec.cli.strategy_options import given
+    from gec.decoding.options import complete
     from gec.files import read_document
     from gec.loading import load_generator
     from gec.output.formats import split_lines
@@ -214,9 +215,9 @@ def bench_generate(args: argparse.Namespace) -> int | None:
     return main(args)
 
 
-def bench(args: argparse.Namespace) -> int | None:
+def _run_bench(args: argparse.Namespace) -> int | None:
     """``gec bench`` and ``gec bench correct``"""
-    from gec.eval.bench_options import complete
+    from gec.cli.bench_correct import complete
     from gec.eval.benchmark import main
 
     use_threads(args)
@@ -301,7 +302,7 @@ def model_remove(args: argparse.Namespace) -> int | None:
     return remove_main(args)
 
 
-def serve(args: argparse.Namespace) -> int | None:
+def _run_serve(args: argparse.Namespace) -> int | None:
     """``gec serve``"""
     from gec.web.server import main
 
@@ -315,9 +316,9 @@ def feedback(args: argparse.Namespace) -> int | None:
     return main(args)
 
 
-def convert(args: argparse.Namespace) -> int | None:
+def _run_convert(args: argparse.Namespace) -> int | None:
     """``gec convert``"""
-    from gec.models.convert.command import main
+    from gec.cli.convert import main
 
     return main(args)
 
@@ -613,11 +614,11 @@ _TOGETHER = "sentences decoded together (default: {})"
 
 def build_parser() -> argparse.ArgumentParser:
     """Every command and option; docs/cli.md is generated from it."""
-    from gec.batch import options as batches
-    from gec.eval import commands as evaluation
-    from gec.eval.essay_commands import add_essays
-    from gec.eval.meta_commands import add_meta
-    from gec.web import commands as web
+    from gec.cli import batch as batches
+    from gec.cli import score as evaluation
+    from gec.cli import serve as web
+    from gec.cli.essays import add_essays
+    from gec.cli.meta import add_meta
 
     parser: argparse.ArgumentParser = Parser(
         prog="gec",
@@ -627,7 +628,7 @@ def build_parser() -> argparse.ArgumentParser:
     parser.add_argument("--version", action="version", version=f"gec {__version__}")
     commands = parser.add_subparsers(title="commands", metavar="COMMAND", required=True)
     _add_correct(commands)
-    batches.add_batch(commands, batch)
+    batches.add_batch(commands, _run_batch)
     _add_generate(commands)
     _add_info(commands)
     evaluation.add_score(commands)
@@ -644,13 +645,13 @@ def build_parser() -> argparse.ArgumentParser:
     _add_model(commands)
     _add_convert(commands)
     _add_calibrate(commands)
-    web.add_serve(commands, serve)
+    web.add_serve(commands, _run_serve)
     web.add_feedback(commands, feedback)
     return parser
 
 
 def _add_correct(commands: Commands[argparse.ArgumentParser]) -> None:
-    parser = command(commands, "correct", correct, "Correct text.")
+    parser = command(commands, "correct", _run_correct, "Correct text.")
     parser.add_argument(
         "files",
         nargs="*",
@@ -697,7 +698,7 @@ def _add_correct(commands: Commands[argparse.ArgumentParser]) -> None:
 
 def _add_info(commands: Commands[argparse.ArgumentParser]) -> None:
     parser = command(
-        commands, "info", info, "Show version, bundle, device, precision, threads, kernels."
+        commands, "info", _run_info, "Show version, bundle, device, precision, threads, kernels."
     )
     add = parser.add_argument
     add(
@@ -710,9 +711,9 @@ def _add_info(commands: Commands[argparse.ArgumentParser]) -> None:
 
 
 def _add_generate(commands: Commands[argparse.ArgumentParser]) -> None:
-    from gec.decoding.options import add_options
+    from gec.cli.strategy_options import add_options
 
-    parser = command(commands, "generate", generate, "Translate, summarize or simplify text.")
+    parser = command(commands, "generate", _run_generate, "Translate, summarize or simplify text.")
     add = parser.add_argument
     add("files", nargs="*", metavar="FILE", help="UTF-8 text (default: standard input, as is -)")
     add("--no-split", action="store_true", help="do not cut lines into sentences")
@@ -730,7 +731,7 @@ def _add_generate(commands: Commands[argparse.ArgumentParser]) -> None:
 
 
 def _add_bench(commands: Commands[argparse.ArgumentParser]) -> None:
-    from gec.eval.bench_options import add_options
+    from gec.cli.bench_correct import add_options
 
     summary = "Measure decoding: correct (the default) or generate."
     group = commands.add_parser("bench", help=summary, description=summary)
@@ -738,7 +739,7 @@ def _add_bench(commands: Commands[argparse.ArgumentParser]) -> None:
     steps = group.add_subparsers(title="commands", metavar="COMMAND", required=True)
     _add_bench_generate(steps)
     summary = "Measure the speed of decoding, and check that it is lossless."
-    add_options(command(steps, "correct", bench, summary))
+    add_options(command(steps, "correct", _run_bench, summary))
 
 
 def _add_bench_generate(commands: Commands[argparse.ArgumentParser]) -> None:
@@ -911,7 +912,7 @@ def _add_convert(commands: Commands[argparse.ArgumentParser]) -> None:
     parser = command(
         commands,
         "convert",
-        convert,
+        _run_convert,
         "Make a bundle of a fairseq or Hugging Face model, or another library's model of a bundle.",
     )
     parser.usage = (

@@ -1,173 +1,100 @@
-"""What the parsers of all commands share: one-line usage errors, kinds of numbers, model options.
-
-Imports nothing heavy, so that --help is quick.
-"""
+"""What the options of all commands are made of: the parser, kinds of values, common options."""
 
 from __future__ import annotations
 
 import argparse
-import math
 from collections.abc import Callable
-from typing import Any, NoReturn
+from typing import NoReturn, TypeVar
 
+from gec import values
 from gec.errors import ConfigError
 
-Commands = argparse._SubParsersAction  # there is no public name
+T = TypeVar("T")
+
+Add = Callable[..., argparse.Action]
+"""The method ``add_argument`` of a parser or of a group of options."""
 
 
 class Parser(argparse.ArgumentParser):
     """Usage errors are one line like every other error.
 
     Attributes:
-        usual: the command that is meant if the first argument names none; None if it must name one.
+        status: the exit status after a usage error.
     """
 
-    usual: str | None = None
-
-    def parse_known_args(self, args: Any = None, namespace: Any = None) -> Any:
-        if self.usual is not None and args is not None:
-            (commands,) = (a for a in self._actions if isinstance(a, argparse._SubParsersAction))
-            if not args or args[0] not in {*commands.choices, "-h", "--help"}:
-                args = [self.usual, *args]
-        return super().parse_known_args(args, namespace)
+    status = ConfigError.status
 
     def error(self, message: str) -> NoReturn:
-        raise ConfigError(f"{message} (see '{self.prog} --help')")
+        error = ConfigError(f"{message} (see '{self.prog} --help')")
+        error.status = self.status
+        raise error
 
 
-def command(
-    commands: Commands[argparse.ArgumentParser],
-    name: str,
-    run: Callable[[argparse.Namespace], int | None],
-    summary: str,
-) -> argparse.ArgumentParser:
-    parser = commands.add_parser(name, help=summary, description=summary, allow_abbrev=False)
-    parser.set_defaults(run=run)
-    add = parser.add_argument
-    add("--debug", action="store_true", help="print the traceback of an error")
-    return parser
+# ------------------------------------------------------------------------------- kinds of values
 
 
-def add_model_options(
-    parser: argparse.ArgumentParser, default: str | None = "en", *, required: bool = True
-) -> None:
-    """Add the options of a bundle; without a ``default`` one must be named, if ``required``."""
-    group = parser.add_argument_group("model")
-    add = group.add_argument
-    add(
-        "--model",
-        default=default,
-        required=default is None and required,
-        metavar="NAME",
-        help="a bundle's name or folder" + (f" (default: {default})" if default else ""),
-    )
-    add("--device", metavar="DEVICE", help="cpu, cuda, cuda:1, ... (default: CUDA if available)")
-    add(
-        "--precision",
-        metavar="TYPE",
-        help="int8, fp32, bf16 or fp16 (default: the bundle's, on CUDA bf16)",
-    )
-    add("--threads", type=positive, metavar="N", help="CPU threads (default: torch's choice)")
+def reader(kind: Callable[[str], T]) -> Callable[[str], T]:
+    """Return ``kind`` as argparse wants it: of a ValueError it would not show the reason."""
+
+    def read(text: str) -> T:
+        try:
+            return kind(text)
+        except ValueError as error:
+            raise argparse.ArgumentTypeError(str(error)) from None
+
+    return read
 
 
-def add_strategy_options(parser: argparse._ActionsContainer) -> None:
-    add = parser.add_argument
-    strategies = ("iad", "greedy", "beam")
-    add("--strategy", choices=strategies, default="iad", help="how to decode (default: iad)")
-    add(
-        "--tolerance",
-        type=not_negative,
-        metavar="NATS",
-        help="keep a copied token if the best one is better by at most NATS (iad only; default: "
-        "the setting's; 0 gives exactly greedy's output)",
-    )
-
-
-def add_decoding_options(parser: argparse._ActionsContainer) -> None:
-    """Add what decides which edits are made: the options of everything that corrects."""
-    add = parser.add_argument
-    add(
-        "--setting",
-        choices=("precise", "balanced", "thorough"),
-        help="precise makes few and sure edits, thorough more: each has a tolerance and a least "
-        "confidence (default: balanced)",
-    )
-    add_strategy_options(parser)
-    add("--beam-size", type=positive, metavar="N", help="hypotheses kept (beam only; default: 5)")
-    add(
-        "--min-confidence",
-        type=fraction,
-        metavar="P",
-        help="leave out edits less certain than P, 0 to 1 (default: the setting's)",
-    )
-    add("--dictionary", metavar="FILE", help="words never to change, one a line")
-    add("--no-spelling", action="store_true", help="leave misspelt words to the model")
-
-
-def number(text: str) -> float:
-    try:
-        value = float(text)
-    except ValueError:
-        raise argparse.ArgumentTypeError(f"not a number: {text!r}") from None
-    if not math.isfinite(value):
-        raise argparse.ArgumentTypeError(f"not a finite number: {text!r}")
-    return value
-
-
-def not_negative(text: str) -> float:
-    if (value := number(text)) < 0:
-        raise argparse.ArgumentTypeError(f"must be 0 or more, not {text}")
-    return value
-
-
-def fraction(text: str) -> float:
-    if not 0 <= (value := number(text)) <= 1:
-        raise argparse.ArgumentTypeError(f"must be from 0 to 1, not {text}")
-    return value
-
-
-def natural(text: str) -> int:
-    try:
-        value = int(text)
-    except ValueError:
-        raise argparse.ArgumentTypeError(f"not a whole number: {text!r}") from None
-    if value < 0:
-        raise argparse.ArgumentTypeError(f"must be 0 or more, not {text}")
-    return value
-
-
-def positive(text: str) -> int:
-    if (value := natural(text)) == 0:
-        raise argparse.ArgumentTypeError("must be 1 or more, not 0")
-    return value
+number = reader(values.number)
+not_negative = reader(values.not_negative)
+fraction = reader(values.fraction)
+natural = reader(values.natural)
+positive = reader(values.positive)
 
 
 def names(text: str) -> list[str]:
+    """Read names separated by commas."""
     found = [name.strip() for name in text.split(",")]
     if not all(found):
         raise argparse.ArgumentTypeError(f"names separated by commas, not {text!r}")
     return found
 
 
-def setting(text: str) -> tuple[str, dict[str, float]]:
-    """Read ``NAME=P,NATS``."""
-    name, _, numbers = text.partition("=")
-    confidence, comma, tolerance = numbers.partition(",")
-    if not (name and comma):
-        raise argparse.ArgumentTypeError(f"expected NAME=P,NATS, not {text!r}")
-    return name, {"min_confidence": fraction(confidence), "tolerance": not_negative(tolerance)}
+# -------------------------------------------------------------------------------- common options
 
 
-def check_strategy(args: argparse.Namespace) -> None:
-    """Refuse options of another strategy rather than ignore them."""
-    if args.tolerance is not None and args.strategy != "iad":
-        raise ConfigError("--tolerance belongs to --strategy iad")
-    if getattr(args, "beam_size", None) is not None and args.strategy != "beam":
-        raise ConfigError("--beam-size belongs to --strategy beam")
+def add_batch_size(add: Add, default: int = 32) -> None:
+    """Add --batch-size."""
+    add(
+        "--batch-size",
+        type=positive,
+        default=default,
+        metavar="N",
+        help=f"sentences decoded together (default: {default})",
+    )
 
 
-def use_threads(args: argparse.Namespace) -> None:
-    if args.threads is not None:
-        import torch
+def add_batch_sizes(add: Add) -> None:
+    """Add --batch-size of a benchmark, which measures several."""
+    add(
+        "--batch-size",
+        type=positive,
+        action="append",
+        metavar="N",
+        help="sentences decoded together; may be given several times (default: 1)",
+    )
 
-        torch.set_num_threads(args.threads)
+
+def add_seed(add: Add) -> None:
+    """Add --seed."""
+    add("--seed", type=natural, default=0, metavar="N", help="random seed (default: 0)")
+
+
+def add_json(add: Add) -> None:
+    """Add --json."""
+    add("--json", action="store_true", help="print the result as JSON")
+
+
+def add_limit(add: Add, what: str) -> None:
+    """Add --limit, which keeps the first N of ``what``."""
+    add("--limit", type=positive, metavar="N", help=f"use only the first N {what}")

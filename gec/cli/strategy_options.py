@@ -5,12 +5,12 @@ from __future__ import annotations
 import argparse
 from typing import Any
 
+from gec.cli.arguments import Add, reader
 from gec.decoding.options import OPTIONS, options
 
 
-def add_options(parser: argparse._ActionsContainer) -> None:
-    """Add --strategy and the options of all strategies to a command line."""
-    add = parser.add_argument
+def add_strategies(add: Add) -> None:
+    """Add --strategy and the options of all strategies."""
     add(
         "--strategy",
         choices=tuple(OPTIONS),
@@ -20,7 +20,7 @@ def add_options(parser: argparse._ActionsContainer) -> None:
         default = "" if option.default is None else f"; default: {_shown(option.default)}"
         add(
             f"--{option.name}",
-            type=option.kind,
+            type=reader(option.kind),
             metavar=option.name.rpartition("-")[2].upper(),
             help=f"{option.help} ({', '.join(owners)}{default})",
         )

@@ -573,7 +573,8 @@ def test_a_command_is_the_file_of_its_name() -> None:
     found = {}
     for name, command in COMMANDS.items():
         if isinstance(command, Group):
-            found |= {f"{name}_{part}": each for part, each in command.commands.items()}
+            parts = command.commands.items()
+            found |= {f"{name}_{part}".replace("-", "_"): each for part, each in parts}
         else:
             found[name] = command
     for name, command in found.items():

@@ -10,7 +10,7 @@ from fake_models import tiny_network
 
 import gec
 from gec import cli
-from gec.batch.options import make_engine
+from gec.batch.worker import make_engine
 from gec.errors import ConfigError, ModelError
 from gec.models.load import bundle
 from gec.text.inflection import Inflections

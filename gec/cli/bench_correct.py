@@ -1,31 +1,26 @@
-"""The options of ``gec bench``; imports nothing heavy, so that --help is quick."""
+"""``gec bench correct``, which ``gec bench`` means, too."""
 
 from __future__ import annotations
 
 import argparse
 
-from gec.arguments import add_model_options, names, positive
+from gec.cli.arguments import Parser, add_batch_sizes, add_limit, names, positive
+from gec.cli.model_options import add_model_options, use_threads
 from gec.errors import ConfigError
 
+SUMMARY = "Measure the speed of decoding, and check that it is lossless."
 ROUNDS = 3
 STRATEGIES = ["greedy", "iad"]
 WITH_PEERS = ["greedy", "iad", "iad-paper", "beam5", "floor"]
 
 
-def add_options(parser: argparse.ArgumentParser) -> None:
-    """Add what ``gec bench correct`` takes."""
+def add_options(parser: Parser) -> None:
     parser.description = f"{parser.description} --precision may name several, as in fp32,int8."
     add = parser.add_argument
     add("file", nargs="?", metavar="FILE", help="one tokenized sentence a line, or M2 (*.m2)")
-    add("--limit", type=positive, metavar="N", help="use only the first N sentences")
+    add_limit(add, "sentences")
     add("--sample", type=positive, metavar="N", help="use only N sentences, evenly spread")
-    add(
-        "--batch-size",
-        type=positive,
-        action="append",
-        metavar="N",
-        help="sentences decoded together; may be given several times (default: 1)",
-    )
+    add_batch_sizes(add)
     add(
         "--strategies",
         type=names,
@@ -48,6 +43,14 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     add_model_options(parser)
 
 
+def run(args: argparse.Namespace) -> int | None:
+    from gec.eval.benchmark import main
+
+    use_threads(args)
+    complete(args)
+    return main(args)
+
+
 def complete(args: argparse.Namespace) -> None:
     """Fill in the defaults that depend on other options; raises ConfigError without a FILE."""
     if not (args.file or args.quick):
@@ -56,7 +59,7 @@ def complete(args: argparse.Namespace) -> None:
     args.strategies = args.strategies or (WITH_PEERS if args.peers else STRATEGIES)
 
 
-def _add_comparisons(parser: argparse.ArgumentParser) -> None:
+def _add_comparisons(parser: Parser) -> None:
     add = parser.add_argument_group("comparisons").add_argument
     add(
         "--peers",
@@ -85,7 +88,7 @@ def _add_comparisons(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def _add_other(parser: argparse.ArgumentParser) -> None:
+def _add_other(parser: Parser) -> None:
     add = parser.add_argument_group("instead of speed, or with --peers or --replay besides")
     add.add_argument(
         "--check-lossless",
@@ -115,7 +118,7 @@ def _add_other(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def _add_outputs(parser: argparse.ArgumentParser) -> None:
+def _add_outputs(parser: Parser) -> None:
     add = parser.add_argument_group("output besides the tables on standard output").add_argument
     add("--json", metavar="FILE", help="write all measurements to FILE")
     add("--write", metavar="PAGE", help="renew the tables of a Markdown page between its markers")

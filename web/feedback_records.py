@@ -1,15 +1,13 @@
-"""``gec feedback``: stored feedback as training data, all of it as JSON, and its erasure."""
+"""Stored feedback: as training data, all of it as JSON, and its erasure."""
 
 from __future__ import annotations
 
-import argparse
 import json
 import sqlite3
-import sys
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import closing
 from dataclasses import dataclass, replace
-from itertools import chain, groupby, islice
+from itertools import groupby, islice
 from pathlib import Path
 from typing import Any
 
@@ -47,30 +45,6 @@ class Record:
     gec: str
     edits: tuple[Edit, ...]
     decisions: tuple[str | None, ...]
-
-
-def main(args: argparse.Namespace) -> int:
-    """``gec feedback``: one of its steps"""
-    if args.step == "delete":
-        count = delete(args)
-        print(f"{count} sentence{'' if count == 1 else 's'} deleted")
-        return 0
-    found = listed(args.file) if args.step == "list" else export(args.file, args.format)
-    lines = chain([next(found, "")], found)  # a bad file is found before another is overwritten
-    _write(lines, args.output)
-    return 0
-
-
-def _write(lines: Iterable[str], output: str) -> None:
-    if output == "-":
-        for line in lines:
-            sys.stdout.buffer.write(line.encode())
-        return
-    try:
-        with Path(output).open("w", encoding="utf-8", newline="") as file:
-            file.writelines(lines)
-    except OSError as error:
-        raise InputError(f"{output}: cannot be written ({error.strerror})") from None
 
 
 def export(path: str, form: str) -> Iterator[str]:
@@ -135,16 +109,25 @@ def listed(path: str) -> Iterator[str]:
         yield json.dumps(about | {"edits": edits}, ensure_ascii=False) + "\n"
 
 
-def delete(args: argparse.Namespace) -> int:
-    """Delete the sentences that the options name; return how many."""
-    if args.text == "":
+def delete(
+    path: str, *, id: str | None = None, text: str | None = None, days: int | None = None
+) -> int:
+    """Delete the sentence ``id``, those with ``text`` in them, or those older than ``days``.
+
+    Returns:
+        How many sentences were deleted.
+
+    Raises:
+        InputError: the file is not there, or not one of ours, or ``text`` is empty.
+    """
+    if text == "":
         raise InputError("--text must not be empty: every sentence contains nothing")
-    with _opened(args.file) as base:
-        if args.older_than is not None:
-            return forget_older(base, args.older_than)
-        if args.id is not None:
-            return forget(base, "id = ?", (args.id,))
-        return forget(base, "instr(sentence, ?) > 0", (args.text,))
+    with _opened(path) as base:
+        if days is not None:
+            return forget_older(base, days)
+        if id is not None:
+            return forget(base, "id = ?", (id,))
+        return forget(base, "instr(sentence, ?) > 0", (text,))
 
 
 def records(path: str, which: str = "") -> Iterator[Record]:

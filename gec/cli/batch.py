@@ -1,32 +1,30 @@
-"""The options of ``gec batch``, and from options to a run. Imports nothing heavy at the top."""
+"""``gec batch``"""
 
 from __future__ import annotations
 
 import argparse
 import os
-import sys
-from collections.abc import Callable, Mapping
-from functools import partial
-from hashlib import blake2b
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from gec import __version__
-from gec.arguments import (
-    Commands,
+from gec.cli.arguments import Add, Parser, add_batch_size, positive
+from gec.cli.model_options import (
     add_decoding_options,
     add_model_options,
     check_strategy,
-    command,
-    positive,
+    load_corrector,
+    read_dictionary,
 )
+from gec.cli.terminal import say
 from gec.errors import ConfigError
 
 if TYPE_CHECKING:
-    from gec.batch.blocks import Correct, Format
+    from gec.batch.blocks import Format
     from gec.batch.output import Totals
     from gec.correct.corrector import Corrector
 
+SUMMARY = "Correct corpora: lines, JSON Lines, tables, folders of documents."
 FORMATS = (
     "lines", "jsonl", "csv", "tsv", "parquet", "plain", "markdown", "rst", "html", "latex", "code",
 )  # fmt: skip
@@ -37,25 +35,19 @@ _MATTERS = (
 )  # fmt: skip
 """Options of which another value may mean another output."""
 
-Run = Callable[[argparse.Namespace], int | None]
 
-
-def add_batch(commands: Commands[argparse.ArgumentParser], run: Run) -> None:
-    parser = command(
-        commands, "batch", run, "Correct corpora: lines, JSON Lines, tables, folders of documents."
-    )
+def add_options(parser: Parser) -> None:
     add = parser.add_argument
     add("inputs", nargs="+", metavar="INPUT", help="a file, a folder, a pattern, a URL, or -")
     add("output", metavar="OUTPUT", help="a file; a folder where there are several inputs; or -")
-    _add_formats(parser.add_argument_group("format"))
-    _add_files(parser.add_argument_group("folders"))
-    _add_running(parser.add_argument_group("running"))
-    add_decoding_options(parser.add_argument_group("decoding"))
+    _add_formats(parser.add_argument_group("format").add_argument)
+    _add_files(parser.add_argument_group("folders").add_argument)
+    _add_running(parser.add_argument_group("running").add_argument)
+    add_decoding_options(parser.add_argument_group("decoding").add_argument)
     add_model_options(parser)
 
 
-def _add_formats(group: argparse._ActionsContainer) -> None:
-    add = group.add_argument
+def _add_formats(add: Add) -> None:
     add("--format", choices=FORMATS, help="form of the input and output (default: by suffix)")
     add("--tokenized", action="store_true", help="texts are tokenized sentences")
     add(
@@ -71,8 +63,7 @@ def _add_formats(group: argparse._ActionsContainer) -> None:
     add("--no-header", action="store_true", help="the first row of CSV or TSV is data")
 
 
-def _add_files(group: argparse._ActionsContainer) -> None:
-    add = group.add_argument
+def _add_files(add: Add) -> None:
     add(
         "--include",
         action="append",
@@ -87,8 +78,7 @@ def _add_files(group: argparse._ActionsContainer) -> None:
     )
 
 
-def _add_running(group: argparse._ActionsContainer) -> None:
-    add = group.add_argument
+def _add_running(add: Add) -> None:
     add("--resume", action="store_true", help="go on where an interrupted run stood")
     add("--overwrite", action="store_true", help="replace the output of an earlier run")
     add("--strict", action="store_true", help="stop at the first record that fails")
@@ -100,8 +90,7 @@ def _add_running(group: argparse._ActionsContainer) -> None:
         help="processes, each with a model; on GPUs one each is best (default: 1)",
     )
     add("--engine", choices=("local", "ray"), default="local", help="where to run (default: local)")
-    add("--batch-size", type=positive, default=32, metavar="N",
-        help="sentences decoded together (default: 32)")  # fmt: skip
+    add_batch_size(add)
     add(
         "--block-size",
         type=positive,
@@ -120,26 +109,21 @@ def _add_running(group: argparse._ActionsContainer) -> None:
     add("--quiet", action="store_true", help="show no progress")
 
 
-# --------------------------------------------------------------------------------- what they mean
+# ------------------------------------------------------------------------------------ what it does
 
 
-def main(args: argparse.Namespace, load: Callable[..., Corrector], model: Mapping[str, Any]) -> int:
-    """Run ``gec batch``; ``load(device=..., threads=...)`` makes a corrector, in any process.
+def run(args: argparse.Namespace) -> int:
+    from functools import partial
 
-    ``model`` describes what it makes: a run is resumed only with the same.
-    """
     from gec.batch.blocks import Size
     from gec.batch.inputs import find
-    from gec.batch.pipeline import Plan, run
+    from gec.batch.pipeline import Plan
+    from gec.batch.worker import make_engine
 
     _check(args)
+    about = {"gec": __version__, **_model(args), **{name: getattr(args, name) for name in _MATTERS}}
     tasks = find(args.inputs, args.output, partial(make_format, args),
                  include=args.include or (), exclude=args.exclude or ())  # fmt: skip
-    about = {
-        "gec": __version__,
-        **model,
-        **{name: getattr(args, name) for name in _MATTERS},
-    }
     plan = Plan(
         about=about,
         size=Size(records=args.block_size),
@@ -148,25 +132,35 @@ def main(args: argparse.Namespace, load: Callable[..., Corrector], model: Mappin
         strict=args.strict,
         quiet=args.quiet,
     )
-    worker = partial(make_engine, load, args.device, args.threads, args.batch_size,
-                     args.tokenized, args.max_chars)  # fmt: skip
+    worker = partial(make_engine, partial(_load_on, args), args.device, args.threads,
+                     args.batch_size, args.tokenized, args.max_chars)  # fmt: skip
     if args.engine == "ray":
         from gec.batch.cluster import run_on_ray
 
-        totals = run_on_ray(tasks, worker, plan, _say, jobs=args.jobs)
-    else:
-        from gec.batch.pool import Pool
+        return _report(run_on_ray(tasks, worker, plan, say, jobs=args.jobs), args)
+    from gec.batch import pipeline
+    from gec.batch.pool import Pool
 
-        pool = Pool(worker, args.jobs)
-        try:
-            totals = run(tasks, pool.run, plan, _say)
-        finally:
-            pool.close()
+    pool = Pool(worker, args.jobs)
+    try:
+        totals = pipeline.run(tasks, pool.run, plan, say)
+    finally:
+        pool.close()
     return _report(totals, args)
 
 
-def fingerprint(folder: Path) -> str:
-    """A digest of the files of a bundle: results of two models must not be mixed."""
+def _model(args: argparse.Namespace) -> dict[str, object]:
+    """Describe what makes the output: a run is resumed only with the same."""
+    from gec.models.load.bundle import find
+
+    words = read_dictionary(args.dictionary) if args.dictionary else []
+    return {"model": _fingerprint(find(args.model)), "dictionary": sorted(words)}
+
+
+def _fingerprint(folder: Path) -> str:
+    """Return a digest of a bundle's files: results of two models must not be mixed."""
+    from hashlib import blake2b
+
     digest = blake2b(digest_size=16)
     for path in sorted(p for p in folder.rglob("*") if p.is_file()):
         digest.update(path.relative_to(folder).as_posix().encode() + b"\0")
@@ -174,31 +168,9 @@ def fingerprint(folder: Path) -> str:
     return digest.hexdigest()
 
 
-def make_engine(
-    load: Callable[..., Corrector],
-    device: str | None,
-    threads: int | None,
-    batch_size: int,
-    tokenized: bool,
-    max_chars: int,
-    number: int = 0,
-    jobs: int = 1,
-) -> Correct:
-    """Make worker ``number`` of ``jobs``: its share of the cores, and its GPU if there are any."""
-    import torch
-
-    from gec.batch.engine import Engine
-    from gec.memory import reuse_memory
-
-    reuse_memory()
-    if threads is None and jobs > 1:
-        threads = max(1, (os.cpu_count() or 1) // jobs)
-    if threads is not None:
-        torch.set_num_threads(threads)
-    gpus = torch.cuda.device_count()
-    if jobs > 1 and gpus and device in (None, "cuda"):
-        device = f"cuda:{number % gpus}"
-    return Engine(load(device=device), batch_size, tokenized, max_chars)
+def _load_on(args: argparse.Namespace, device: str | None) -> Corrector:
+    """Load for one of several workers, which may be processes."""
+    return load_corrector(argparse.Namespace(**{**vars(args), "device": device}))
 
 
 def make_format(args: argparse.Namespace, suffix: str | None, name: str) -> Format:
@@ -243,17 +215,12 @@ def _check(args: argparse.Namespace) -> None:
 
 
 def _report(totals: Totals, args: argparse.Namespace) -> int:
-    """Say what was done; 1 where records failed."""
-    _say(
+    """Say what was done; return 1 if records failed."""
+    say(
         f"gec: records {totals.records:,}, changed {totals.changed:,}, edits {totals.edits:,}, "
         f"failed {totals.failed:,}"
     )
     if totals.failed and args.output != "-":
         where = f"{args.output}{os.sep}*" if Path(args.output).is_dir() else args.output
-        _say(f"gec: warning: the failed ones are listed in {where}.errors.jsonl")
+        say(f"gec: warning: the failed ones are listed in {where}.errors.jsonl")
     return 1 if totals.failed else 0
-
-
-def _say(message: str) -> None:
-    if sys.stderr is not None:
-        print(message, file=sys.stderr, flush=True)

@@ -29,14 +29,7 @@ from torch.utils.data import IterableDataset, get_worker_info
 from gec.errors import DataError
 from gec.models.load import bundle
 from gec.models.training.noise import DEFAULT_RATES, Lexicon, Noiser
-from gec.models.training.recipe import (
-    DataRecipe,
-    Recipe,
-    Source,
-    load_recipe,
-    method_of,
-    task_of,
-)
+from gec.models.training.recipe import DataRecipe, Recipe, Source, load_recipe, method_of, task_of
 from gec.models.training.tables.inflection_table import build_inflections
 from gec.models.training.tables.ngram_table import build_ngrams
 from gec.models.training.tables.spelling_table import read_speller

@@ -27,15 +27,17 @@ from typing import Any
 
 import torch
 
-from gec.errors import ConfigError, DataError, ModelError
+from gec.errors import ConfigError, ModelError
 from gec.models.load import generation
 from gec.models.load.bundle import find, load
 from gec.models.network.early_exit import EarlyExitTrainee
 from gec.models.network.heads import Heads
 from gec.models.network.nat import NatConfig, NatTransformer
 from gec.models.network.transformer import Transformer, TransformerConfig
+from gec.models.training.checkpoint import Progress, mean_weights
 from gec.models.training.distill import device, distill
 from gec.models.training.exits import EarlyExit
+from gec.models.training.loop import Objective, fit
 from gec.models.training.objectives import HeadsObjective, HeadsTrainee, Nat, Seq2Seq
 from gec.models.training.parallel_corpora import (
     GenerationRecipe,
@@ -46,7 +48,6 @@ from gec.models.training.parallel_corpora import (
     prepare_generation,
 )
 from gec.models.training.recipe import parse_duration
-from gec.models.training.train import Objective, Progress, fit
 from gec.text.vocabulary import CorrectorVocabulary, OwnVocabulary, load_vocabulary
 
 STAGES = ("prepare", "teacher", "distill", "verifier", "drafter", "heads", "small", "align")
@@ -338,22 +339,6 @@ class Run:
                     bundle.smaller[name] = self._small_network(name, stage)
                     break
         generation.save(bundle, self.out / "bundle")
-
-
-def mean_weights(run: Path) -> dict[str, torch.Tensor]:
-    """Return the mean of a run's snapshots, or the weights of its last checkpoint.
-
-    Vaswani et al. 2017, section 6.1, average the last checkpoints.
-    """
-    paths = sorted(run.glob("step-*.ckpt")) or [run / "last.ckpt"]
-    try:
-        states = [torch.load(p, map_location="cpu", weights_only=True)["model"] for p in paths]
-    except Exception as error:  # whatever a missing or broken file makes torch raise
-        reason = (str(error).splitlines() or [type(error).__name__])[0]
-        raise DataError(f"cannot read the weights in {run}: {reason}") from error
-    return {
-        name: torch.stack([state[name].float() for state in states]).mean(0) for name in states[0]
-    }
 
 
 def _under(prefix: str, weights: dict[str, torch.Tensor]) -> dict[str, torch.Tensor]:

@@ -13,12 +13,12 @@ from torch import Tensor, nn
 from gec.errors import ConfigError, ModelError
 from gec.models.load import bundle
 from gec.models.network.transformer import Transformer, TransformerConfig
-from gec.models.training.data import Batch, NoisyBatches
+from gec.models.training.noisy_batches import Batch, NoisyBatches
 from gec.models.training.recipe import Recipe, TrainingRecipe
 from gec.models.training.schedule import edit_weight
+from gec.models.training.streams import Pair
 from gec.models.training.validation import (
     DECODED,
-    Pair,
     batches_of_pairs,
     decode,
     validate,

@@ -23,10 +23,10 @@ from numpy.typing import NDArray
 
 from gec.edits.edits import align
 from gec.errors import ConfigError, DataError
-from gec.models.training.data import clean_pairs, clean_sentences, open_text, word_counts
 from gec.models.training.noise.lexicon import Lexicon
 from gec.models.training.noise.noiser import Noiser
 from gec.models.training.recipe import Source, build, read_layers
+from gec.models.training.sources import clean_pairs, clean_sentences, open_text, word_counts
 from gec.models.training.tables.inflection_table import build_inflections
 from gec.text.byte_pairs import BytePairs
 from gec.text.words import tokenize_line

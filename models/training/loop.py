@@ -23,11 +23,12 @@ from torch.utils.data import DataLoader, IterableDataset
 
 from gec.errors import ConfigError, DataError
 from gec.models.training.checkpoint import Progress, keep_snapshot, load_checkpoint, save_checkpoint
-from gec.models.training.data import worker_starts
-from gec.models.training.processes import Ranks, Stop, deaf, make_fabric
+from gec.models.training.processes import Ranks, make_fabric
 from gec.models.training.recipe import parse_duration
 from gec.models.training.run_log import RunLog
 from gec.models.training.schedule import Schedule, learning_rate, make_optimizers
+from gec.models.training.signals import Stop, deaf
+from gec.models.training.streams import worker_starts
 
 _STEPS_A_ROW = 100
 _LONGEST_STEP = 60.0  # seconds; what takes longer was a machine that slept

@@ -15,20 +15,14 @@ from gec.models.network.cache import PassingCache, Positions
 from gec.models.network.heads import Heads
 from gec.models.network.nat import NatTransformer
 from gec.models.network.transformer import Transformer
-from gec.models.training.parallel_corpora import (
-    DrafterRecipe,
-    GenerationSchedule,
-    Pair,
-    ParallelBatch,
-    ParallelBatches,
-    batches_of,
-    make_parallel_batch,
-)
+from gec.models.training.generation_recipe import DrafterRecipe, GenerationSchedule
+from gec.models.training.parallel_batches import ParallelBatch, ParallelBatches, make_parallel_batch
+from gec.models.training.streams import Pair, batches_of
 from gec.text.vocabulary import PAD_ID
 
 
 @dataclass
-class _Parallel:
+class ParallelObjective:
     """What the objectives share: pairs to train and validate on."""
 
     pairs: Sequence[Pair]
@@ -47,7 +41,7 @@ class _Parallel:
 
 
 @dataclass
-class Seq2Seq(_Parallel):
+class Seq2Seq(ParallelObjective):
     """Teacher and verifier: the next token, by teacher forcing."""
 
     module: Transformer
@@ -60,7 +54,7 @@ class Seq2Seq(_Parallel):
         real = batch.target != PAD_ID
         logits = model(batch.source, batch.target_in, real)
         smoothing = self.schedule.label_smoothing
-        return _cross_entropy(logits, batch.target[real], smoothing), real.sum()
+        return mean_cross_entropy(logits, batch.target[real], smoothing), real.sum()
 
     @torch.no_grad()
     def measure(self, device: torch.device) -> dict[str, float]:
@@ -80,7 +74,7 @@ class Seq2Seq(_Parallel):
 
 
 @dataclass
-class Nat(_Parallel):
+class Nat(ParallelObjective):
     """The NAT drafter: the next k tokens after a random prefix, with glancing (Qian et al. 2021).
 
     Every target gives one block, behind a prefix of uniformly drawn length; the loss is on the
@@ -112,7 +106,7 @@ class Nat(_Parallel):
             first + (last - first) * share,
             self._encoded(batch),
         )
-        return _cross_entropy(logits, truth, self.schedule.label_smoothing), lengths.sum()
+        return mean_cross_entropy(logits, truth, self.schedule.label_smoothing), lengths.sum()
 
     def _encoded(self, batch: ParallelBatch) -> Tensor | None:
         if self.encoder is None:
@@ -193,7 +187,7 @@ class HeadsTrainee(nn.Module):
 
 
 @dataclass
-class HeadsObjective(_Parallel):
+class HeadsObjective(ParallelObjective):
     """Extra heads: the tokens behind the next one."""
 
     module: HeadsTrainee
@@ -211,7 +205,7 @@ class HeadsObjective(_Parallel):
         found = model(batch.source, batch.target_in, batch.target)
         smoothing = self.schedule.label_smoothing
         losses = [
-            _cross_entropy(logits, truth, smoothing)
+            mean_cross_entropy(logits, truth, smoothing)
             for logits, truth in zip(found[::2], found[1::2], strict=True)
         ]
         return torch.stack(losses).sum(), (batch.target != PAD_ID).sum()
@@ -233,7 +227,7 @@ class HeadsObjective(_Parallel):
         return {"dev_loss": loss / count, "dev_accuracy": right / count}
 
 
-def _cross_entropy(logits: Tensor, truth: Tensor, smoothing: float) -> Tensor:
+def mean_cross_entropy(logits: Tensor, truth: Tensor, smoothing: float) -> Tensor:
     """Return the mean loss; 0 where nothing is left to predict, not 0 / 0."""
     total = F.cross_entropy(logits.float(), truth, label_smoothing=smoothing, reduction="sum")
     return total / max(1, len(truth))

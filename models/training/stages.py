@@ -37,17 +37,12 @@ from gec.models.network.transformer import Transformer, TransformerConfig
 from gec.models.training.checkpoint import Progress, mean_weights
 from gec.models.training.distill import device, distill
 from gec.models.training.exits import EarlyExit
+from gec.models.training.generation_recipe import GenerationRecipe, load_generation_recipe
 from gec.models.training.loop import Objective, fit
 from gec.models.training.objectives import HeadsObjective, HeadsTrainee, Nat, Seq2Seq
-from gec.models.training.parallel_corpora import (
-    GenerationRecipe,
-    Pair,
-    encoded,
-    load_generation_recipe,
-    packed_pairs,
-    prepare_generation,
-)
+from gec.models.training.parallel_corpora import encoded, packed_pairs, prepare_generation
 from gec.models.training.recipe import parse_duration
+from gec.models.training.streams import Pair
 from gec.text.vocabulary import CorrectorVocabulary, OwnVocabulary, load_vocabulary
 
 STAGES = ("prepare", "teacher", "distill", "verifier", "drafter", "heads", "small", "align")

@@ -15,13 +15,13 @@ from gec.edits.edits import WordEdit, align
 from gec.errors import DataError
 from gec.models.engines.verifier import TransformerVerifier
 from gec.models.network.transformer import Transformer
-from gec.models.training.data import Batch, load_noiser, make_batch, open_text, respelt
+from gec.models.training.noisy_batches import Batch, load_noiser, make_batch, respelt
 from gec.models.training.recipe import Recipe
+from gec.models.training.sources import open_text
+from gec.models.training.streams import Pair
 from gec.text.spelling import Speller
 from gec.text.subwords import PAD_ID, Subwords
 
-Pair = tuple[list[int], list[int]]
-"""Token ids of a source and a target."""
 DECODED = 300  # validation sentences that are decoded, besides all being scored
 
 

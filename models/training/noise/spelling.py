@@ -5,8 +5,9 @@ from __future__ import annotations
 import random
 from collections.abc import Callable
 
+from gec.models.training.noise.choices import draw
 from gec.models.training.noise.edits import apply_one, is_word, swap
-from gec.models.training.noise.lexicon import Lexicon, draw
+from gec.models.training.noise.lexicon import Lexicon
 
 _KEYBOARD = ("qwertyuiop", "asdfghjkl", "zxcvbnm")
 _NEAR = {

@@ -5,8 +5,9 @@ from __future__ import annotations
 import random
 from collections.abc import Iterator, Sequence
 
+from gec.models.training.noise.choices import draw
 from gec.models.training.noise.edits import Edit, apply_one, around, drop, is_word, lower, put, swap
-from gec.models.training.noise.lexicon import Lexicon, draw
+from gec.models.training.noise.lexicon import Lexicon
 from gec.models.training.noise.tables import (
     ARTICLES,
     AUXILIARIES,

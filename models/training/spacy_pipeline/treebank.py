@@ -17,7 +17,7 @@ from itertools import chain, pairwise
 from pathlib import Path
 
 from gec.errors import DataError
-from gec.models.training.data import open_text
+from gec.models.training.sources import open_text
 
 
 @dataclass(slots=True)

@@ -25,7 +25,8 @@ from gec.models.network.nat import block_mask
 from gec.models.training import loop
 from gec.models.training.checkpoint import mean_weights
 from gec.models.training.distill import distill
-from gec.models.training.parallel_corpora import ParallelBatches, make_parallel_batch, packed_pairs
+from gec.models.training.parallel_batches import ParallelBatches, make_parallel_batch
+from gec.models.training.parallel_corpora import packed_pairs
 from gec.models.training.schedule import Schedule
 from gec.text.vocabulary import BOS_ID, EOS_ID, PAD_ID
 

@@ -10,7 +10,7 @@ import pytest
 from gec.errors import ConfigError
 from gec.models.fetch.pretrained import of_recipe
 from gec.models.training.finetune_data import data_recipe
-from gec.models.training.parallel_corpora import load_generation_recipe
+from gec.models.training.generation_recipe import load_generation_recipe
 from gec.models.training.recipe import Recipe, load_recipe, method_of, parse_duration, task_of
 
 

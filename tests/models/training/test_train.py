@@ -28,7 +28,7 @@ from gec.models.training import correction, loop
 from gec.models.training import train as trainer
 from gec.models.training.checkpoint import Progress
 from gec.models.training.correction import loss_of
-from gec.models.training.data import Batch, NoisyBatches, make_batch
+from gec.models.training.noisy_batches import Batch, NoisyBatches, make_batch
 from gec.models.training.recipe import Recipe, TrainingRecipe, load_recipe
 from gec.models.training.schedule import edit_weight, learning_rate, make_optimizers
 from gec.models.training.validation import decoded, validate

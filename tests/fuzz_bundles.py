@@ -45,8 +45,8 @@ from tokenizers import Tokenizer, decoders, models, pre_tokenizers
 import gec
 from gec.errors import ModelError
 from gec.loading import load_generator
-from gec.models.convert.fairseq_format import SPECIALS
 from gec.models.load import bundle, generation
+from gec.models.load.fairseq_symbols import SPECIALS
 from gec.models.network.llama import Llama, LlamaConfig
 from gec.text.byte_pairs import BytePairs
 from gec.text.inflection import Inflections

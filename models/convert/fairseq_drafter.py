@@ -19,30 +19,21 @@ from pathlib import Path
 from torch import Tensor
 
 from gec.errors import ModelError
-from gec.models.convert.fairseq import (
-    SOURCE,
-    TARGET,
-    fill,
-    languages_of,
-    read_vocabulary,
-    renumbered,
-)
+from gec.models.convert.fairseq import fill, languages_of, read_vocabulary
 from gec.models.convert.fairseq_checkpoint import Checkpoint, find_dictionaries, read_checkpoint
-from gec.models.convert.fairseq_format import (
+from gec.models.convert.fairseq_numbering import SOURCE, TARGET, renumbered
+from gec.models.convert.fairseq_settings import (
     DRAFTERS,
-    EOS,
-    PAD,
     PLUGIN,
-    UNK,
     Sizes,
     architecture,
     drafter_settings,
-    renewed,
     to_config,
-    weights_from_fairseq,
 )
-from gec.models.convert.fairseq_tokenizer import FairseqTokenizer
+from gec.models.convert.fairseq_weights import renewed, weights_from_fairseq
 from gec.models.load.bundle import Bundle
+from gec.models.load.fairseq_symbols import EOS, PAD, UNK
+from gec.models.load.fairseq_tokenizer import FairseqTokenizer
 from gec.models.load.foreign import ForeignSubwords
 from gec.models.network.nat import NatConfig, NatTransformer
 from gec.models.network.transformer import Transformer, TransformerConfig

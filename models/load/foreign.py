@@ -23,7 +23,7 @@ from tokenizers import Tokenizer
 
 from gec.errors import ModelError
 from gec.extras import missing
-from gec.models.convert.fairseq_tokenizer import FairseqTokenizer
+from gec.models.load.fairseq_tokenizer import FairseqTokenizer
 from gec.text.inflection import Inflections
 from gec.text.words import split_words
 from gec.untrusted import guarded, read_text, read_tokenizer

@@ -18,8 +18,8 @@ from typing import Protocol
 from tokenizers import Tokenizer, decoders, models, pre_tokenizers
 
 from gec.errors import ConfigError, ModelError
-from gec.models.convert.fairseq_format import EOS, SPECIALS, UNK
-from gec.models.convert.fairseq_sentencepiece import SentencePiece
+from gec.models.load.fairseq_sentencepiece import SentencePiece
+from gec.models.load.fairseq_symbols import EOS, SPECIALS, UNK
 from gec.untrusted import MOST_TOKENIZER, guarded, read_json, read_text, read_tokenizer
 
 FILE = "fairseq_tokenizer.json"

@@ -268,7 +268,7 @@ def data_noise(args: argparse.Namespace) -> int | None:
 
 def bundle(args: argparse.Namespace) -> int | None:
     """``gec bundle``"""
-    from gec.models.load.bundle import export_main
+    from gec.models.training.export import export_main
 
     return export_main(args)
 
@@ -282,7 +282,7 @@ def model_get(args: argparse.Namespace) -> int | None:
 
 def model_make(args: argparse.Namespace) -> int | None:
     """``gec model make``"""
-    from gec.models.fetch.update import make_main
+    from gec.models.training.make_update import make_main
 
     return make_main(args)
 

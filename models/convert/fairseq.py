@@ -41,6 +41,7 @@ from gec.models.load.fairseq_sentencepiece import SentencePiece
 from gec.models.load.fairseq_symbols import BOS, EOS
 from gec.models.load.fairseq_tokenizer import FairseqTokenizer, find_pieces
 from gec.models.load.foreign import ForeignSubwords, read_json
+from gec.models.load.weights import mean_of
 from gec.models.network.transformer import Transformer
 from gec.text.subwords import Subwords
 
@@ -201,10 +202,7 @@ def _mean(states: Sequence[Weights]) -> Weights:
         return states[0]
     if any(set(state) != set(states[0]) for state in states):
         raise ModelError("the checkpoints hold different weights: no mean of them")
-    return {
-        name: sum((state[name].double() for state in states), torch.tensor(0.0)) / len(states)
-        for name in states[0]
-    }
+    return mean_of(states, torch.float64)
 
 
 def fill(network: Transformer, state: Weights) -> None:

@@ -10,6 +10,7 @@ import torch
 from torch import Tensor, nn
 
 from gec.errors import ConfigError, DataError
+from gec.models.load.weights import mean_of
 from gec.models.training.processes import Ranks
 
 
@@ -111,6 +112,4 @@ def mean_weights(run: Path) -> dict[str, Tensor]:
     except Exception as error:  # whatever a missing or broken file makes torch raise
         reason = (str(error).splitlines() or [type(error).__name__])[0]
         raise DataError(f"cannot read the weights in {run}: {reason}") from error
-    return {
-        name: torch.stack([state[name].float() for state in states]).mean(0) for name in states[0]
-    }
+    return mean_of(states)

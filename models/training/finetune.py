@@ -29,7 +29,7 @@ from gec.models.training import finetune_data
 from gec.models.training.finetune_batches import Batch, Batches
 from gec.models.training.finetune_data import Examples
 from gec.models.training.finetune_network import Trainer
-from gec.models.training.finetune_recipe import training_recipe
+from gec.models.training.finetune_recipe import pretrained_of, training_recipe
 from gec.models.training.recipe import parse_duration
 from gec.models.training.signals import Stop
 from gec.untrusted import guarded
@@ -80,7 +80,7 @@ def train(
         raise ConfigError(f"--init begins a run, but {checkpoint} exists: leave it out")
     out.mkdir(parents=True, exist_ok=True)
     torch.manual_seed(seed)
-    config, state, _ = pretrained.load(pretrained.of_recipe(recipe))
+    config, state, _ = pretrained.load(pretrained_of(recipe))
     if init is not None:
         state = _begin_from(init, state)
     trainer = Trainer(config, state, training)
@@ -249,7 +249,7 @@ def prepare_main(args: argparse.Namespace) -> int:
     """``gec data prepare`` of a fine-tuning recipe."""
     recipe = Path(args.recipe)
     training = training_recipe(recipe)
-    config, _, words = pretrained.load(pretrained.of_recipe(recipe))
+    config, _, words = pretrained.load(pretrained_of(recipe))
     longest = training.widths[-1] - len(config.separator) - 2
     data = finetune_data.data_recipe(recipe)
     if args.subwords:

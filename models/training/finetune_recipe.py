@@ -1,4 +1,4 @@
-"""The schedule and loss of a fine-tuning recipe."""
+"""Fine-tuning recipes: the pretrained network, the schedule and the loss."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from gec.errors import ConfigError
+from gec.models.fetch.store import Pretrained
 from gec.models.training.recipe import build, read_layers
 
 
@@ -49,3 +50,9 @@ def training_recipe(path: Path) -> TrainingRecipe:
         path, TrainingRecipe, read_layers(path).get("training"), "training"
     )
     return recipe
+
+
+def pretrained_of(path: Path) -> Pretrained:
+    """Read a recipe's ``[pretrained]``; what does not fit raises ConfigError."""
+    source: Pretrained = build(path, Pretrained, read_layers(path).get("pretrained"), "pretrained")
+    return source

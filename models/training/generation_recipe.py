@@ -8,7 +8,8 @@ from typing import Any
 
 from gec.decoding.decoder import LengthLimit
 from gec.errors import ConfigError
-from gec.models.load.bundle import find, read_config
+from gec.models.load.bundle import read_config
+from gec.models.load.places import find
 from gec.models.training.recipe import build, parse_duration, read_layers
 
 

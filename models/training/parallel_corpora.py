@@ -14,7 +14,7 @@ from itertools import islice
 from pathlib import Path
 
 from gec.errors import DataError
-from gec.models.load.bundle import find
+from gec.models.load.places import find
 from gec.models.training.generation_recipe import GenerationRecipe, Texts
 from gec.models.training.pair_formats import detokenized, json_pairs
 from gec.models.training.sources import open_text

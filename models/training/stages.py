@@ -29,13 +29,15 @@ import torch
 
 from gec.errors import ConfigError, ModelError
 from gec.models.load import generation
-from gec.models.load.bundle import find, load
+from gec.models.load.bundle import load
+from gec.models.load.device import device_of
+from gec.models.load.places import find
 from gec.models.network.early_exit import EarlyExitTrainee
 from gec.models.network.heads import Heads
 from gec.models.network.nat import NatConfig, NatTransformer
 from gec.models.network.transformer import Transformer, TransformerConfig
 from gec.models.training.checkpoint import Progress, mean_weights
-from gec.models.training.distill import device, distill
+from gec.models.training.distill import distill
 from gec.models.training.exits import EarlyExit
 from gec.models.training.generation_recipe import GenerationRecipe, load_generation_recipe
 from gec.models.training.loop import Objective, fit
@@ -313,7 +315,7 @@ class Run:
 
     def _of(self, stage: str) -> generation.GenerationBundle:
         """Return a bundle of the teacher or of the verifier alone."""
-        network = self._network(stage).to(device())
+        network = self._network(stage).to(device_of(None))
         return generation.GenerationBundle(
             self.recipe.name, self._about(), network, self.vocabulary
         )

@@ -28,6 +28,7 @@ from gec.models.training import correction, loop
 from gec.models.training import train as trainer
 from gec.models.training.checkpoint import Progress
 from gec.models.training.correction import loss_of
+from gec.models.training.export import export_main
 from gec.models.training.noisy_batches import Batch, NoisyBatches, make_batch
 from gec.models.training.recipe import Recipe, TrainingRecipe, load_recipe
 from gec.models.training.schedule import edit_weight, learning_rate, make_optimizers
@@ -458,7 +459,7 @@ def test_from_a_recipe_to_a_bundle(
         checkpoints=[str(tmp_path / "run" / "last.ckpt")], out=str(tmp_path / "tiny"),
         data=str(packed), name="tiny", tolerance=0.0, precision="fp16",
     )  # fmt: skip
-    assert bundle.export_main(args) == 0
+    assert export_main(args) == 0
     loaded = bundle.load(str(tmp_path / "tiny"))
     assert loaded.name == "tiny"
     assert len(loaded.subwords) == loaded.network.config.vocab_size

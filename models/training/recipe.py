@@ -6,7 +6,8 @@ import re
 import tomllib
 from dataclasses import dataclass, field, fields
 from pathlib import Path
-from typing import Any
+from types import UnionType
+from typing import Any, Union, get_origin, get_type_hints
 
 from gec.errors import ConfigError
 
@@ -103,13 +104,6 @@ def _over(below: dict[str, Any], above: dict[str, Any]) -> dict[str, Any]:
     }
 
 
-_KINDS: dict[Any, Any] = {
-    "str": str, "int": int, "float": (int, float), "bool": bool, "tuple[int, int]": tuple,
-    "tuple[str, ...]": tuple, "dict[str, float]": dict, "dict[str, Any]": dict,
-    "dict[str, str]": dict, "tuple[float, float]": tuple,
-}  # fmt: skip
-
-
 def parse_duration(text: str) -> float:
     """Return seconds: ``parse_duration("25m") == 1500.0``; a bare number is seconds."""
     match = re.fullmatch(r"(\d+(?:\.\d+)?)([smh]?)", text.strip())
@@ -138,9 +132,10 @@ def build(path: Path, kind: Any, values: Any, where: str) -> Any:
     if unknown := sorted(set(values) - {f.name for f in fields(kind)}):
         raise ConfigError(f"{path}: unknown setting in [{where}]: {', '.join(unknown)}")
     frozen = {k: tuple(v) if isinstance(v, list) else v for k, v in values.items()}
+    hints = get_type_hints(kind)
     for setting in fields(kind):
         value = frozen.get(setting.name)
-        if value is not None and not isinstance(value, _KINDS.get(setting.type, object)):
+        if value is not None and not isinstance(value, _classes(hints[setting.name])):
             raise ConfigError(
                 f"{path}: [{where}] {setting.name} must be {setting.type}, not {value!r}"
             )
@@ -148,6 +143,14 @@ def build(path: Path, kind: Any, values: Any, where: str) -> Any:
         return kind(**frozen)
     except TypeError as error:
         raise ConfigError(f"{path}: [{where}]: {error}") from error
+
+
+def _classes(hint: Any) -> tuple[type, ...]:
+    """Return the classes of which a setting of this type must be, any class for a union."""
+    kind = get_origin(hint) or hint
+    if kind in (Any, Union, UnionType):
+        return (object,)
+    return (int, float) if kind is float else (kind,)
 
 
 def load_recipe(path: Path) -> Recipe:

@@ -112,7 +112,7 @@ def from_fairseq(
 
 
 def network_from_fairseq(checkpoint: str | Path, data: str | Path) -> Transformer:
-    """Read the network alone, in fairseq's ids, or in ours where we wrote the checkpoint.
+    """Read the network alone, in fairseq's ids, or in ours if we wrote the checkpoint.
 
     Raises:
         ModelError: as :func:`from_fairseq`.
@@ -206,7 +206,7 @@ def _mean(states: Sequence[Weights]) -> Weights:
 
 
 def fill(network: Transformer, state: Weights) -> None:
-    """Load the weights; raises ModelError where the shape of one is not the settings'."""
+    """Load the weights; raise ModelError if the shape of one is not the settings'."""
     for name, parameter in network.state_dict().items():
         if name in state and state[name].shape != parameter.shape:
             raise ModelError(

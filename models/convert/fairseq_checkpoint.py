@@ -234,7 +234,7 @@ def joint_rows(source: Sequence[str], target: Sequence[str]) -> tuple[list[str],
     follow.
 
     Returns:
-        The symbols, and for each its row in the source embedding: that of ``<unk>`` where the
+        The symbols, and for each its row in the source embedding: that of ``<unk>`` if the
         source dictionary lacks it.
     """
     known = set(target)

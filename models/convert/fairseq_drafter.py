@@ -50,7 +50,7 @@ def with_drafter(
     """Read a drafter for a bundle that :func:`.fairseq.from_fairseq` made with the same ``data``.
 
     Returns:
-        The bundle, with fewer positions where the drafter has fewer, and the drafter in evaluation
+        The bundle, with fewer positions if the drafter has fewer, and the drafter in evaluation
         mode; its ids are the bundle's.
 
     Raises:
@@ -179,7 +179,7 @@ def _symbols(bundle: Bundle) -> list[str]:
 
 
 def _of_languages(found: Checkpoint, bundle: Bundle) -> Checkpoint:
-    """Return the checkpoint with the verifier's languages, where it does not name others."""
+    """Return the checkpoint with the verifier's languages, if it does not name others."""
     known = languages_of(found)
     for name, theirs in known.items():
         ours = bundle.config.get(name)

@@ -26,7 +26,7 @@ class Numbering:
 
     Attributes:
         source: by our id, the row of the source embedding.
-        target: by our id, the row of the target embedding, -1 where the target has none.
+        target: by our id, the row of the target embedding, -1 if the target has none.
         pad_id, bos_id, eos_id: ours.
         pads: the output may be the pad. fairseq never chooses it, but counts its probability.
     """
@@ -73,7 +73,7 @@ def renumbered(
 
 
 def _shared_again(config: TransformerConfig, state: Weights) -> tuple[TransformerConfig, Weights]:
-    """Undo the decoder embedding that :func:`weights_to_fairseq` made, where nothing else differs.
+    """Undo the decoder embedding that :func:`weights_to_fairseq` made, if nothing else differs.
 
     There EOS has the row of BOS. The decoder is never fed EOS, so its row may be the output's or
     the source's.
@@ -109,7 +109,7 @@ def read_numbering(values: Mapping[str, Any], folder: Path) -> Numbering:
 
 
 def _inverse(order: Sequence[int], size: int) -> list[int]:
-    """Return by our id its place in the order, -1 where it has none."""
+    """Return by our id its place in the order, -1 if it has none."""
     found = [-1] * size
     for place, ours in enumerate(order):
         found[ours] = place

@@ -93,7 +93,7 @@ ARCHITECTURES: dict[str, Settings] = {
     "bart_large": _BART_LARGE,
     "bart_base": _BART_BASE,
 }
-"""What each ``--arch`` sets where the user does not."""
+"""What each ``--arch`` sets if the user does not."""
 DRAFTERS = ("block", "block_base", "block_6e6d512")
 """The ``--arch`` of NAT drafters in the release of GAD and SpecDec (Ge et al. 2022; Xia et al.)."""
 PLUGIN = "gec_block"

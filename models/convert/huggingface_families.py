@@ -57,7 +57,7 @@ class Family:
     source_bos: bool = False
 
     def settings(self, values: Values) -> dict[str, Any]:
-        """Return our settings for a ``config.json``; raises ModelError where it lacks one."""
+        """Return our settings for a ``config.json``; raise ModelError if it lacks one."""
         given = {**self.defaults, **{k: v for k, v in values.items() if v is not None}}
         try:
             return {"positions": self.positions, **self.fixed, **self.reads(given)}

@@ -202,7 +202,7 @@ def _names(
     layer: str,
     parts: Callable[[str], Mapping[str, tuple[str, ...]]],
 ) -> list[str]:
-    """Return their names of one of our weights: several where ours holds several of theirs."""
+    """Return their names of one of our weights: several if ours holds several of theirs."""
     if name in whole:
         return [whole[name]]
     module, _, kind = name.rpartition(".")

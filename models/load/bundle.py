@@ -56,7 +56,7 @@ PRECISIONS = ("int8", "fp32", "bf16", "fp16")
 
 
 def _settings(values: dict[str, dict[str, Any]] | None = None) -> dict[str, Setting]:
-    """Return the named settings; there always is one for where none is asked for."""
+    """Return the named settings; there always is one for callers that ask for none."""
     return {BALANCED: Setting()} | {
         name: Setting(**numbers) for name, numbers in (values or {}).items()
     }
@@ -88,7 +88,7 @@ class Bundle:
 
     @property
     def transformer(self) -> Transformer:
-        """The network where it is an encoder-decoder; another kind raises ModelError."""
+        """The network if it is an encoder-decoder; another kind raises ModelError."""
         if not isinstance(self.network, Transformer):
             raise ModelError(f"{self.name} is a decoder alone: this needs an encoder and a decoder")
         return self.network
@@ -172,7 +172,7 @@ def read_config(folder: Path) -> dict[str, Any]:
 
 
 def precision_for(folder: Path, device: torch.device) -> str:
-    """Return the precision a bundle is to be run in where none is asked for."""
+    """Return the precision to run a bundle in if none is asked for."""
     if device.type == "cuda":
         return "bf16"
     precision: str = read_config(folder).get("precision", "fp32")
@@ -184,7 +184,7 @@ def precision_for(folder: Path, device: torch.device) -> str:
 def check_vocabulary(
     folder: Path, entries: int, config: TransformerConfig | LlamaConfig, *, exactly: bool = True
 ) -> None:
-    """Raise ModelError where the tokenizer's size is not the network's.
+    """Raise ModelError if the tokenizer's size is not the network's.
 
     Not ``exactly``: foreign networks may have more ids than tokens, to make a round number.
     """

@@ -8,7 +8,7 @@ from gec.errors import ConfigError
 
 
 def device_of(name: str | None) -> torch.device:
-    """Return a device that can be used; None takes CUDA where there is one.
+    """Return a device that can be used; None takes CUDA if there is any.
 
     Raises:
         ConfigError: it cannot be used.

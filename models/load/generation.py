@@ -118,7 +118,7 @@ def _own(bundle: GenerationBundle) -> OwnVocabulary:
 
 
 def fingerprint(vocabulary: TextCodec) -> str:
-    """Return a hash that differs where ids mean other tokens, of any bundle's vocabulary."""
+    """Return a hash of any bundle's vocabulary; it differs if ids mean other tokens."""
     if isinstance(vocabulary, OwnVocabulary):
         return vocabulary.fingerprint
     foreign = cast(TextTokenizer, vocabulary)

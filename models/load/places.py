@@ -70,7 +70,7 @@ def package_of(name: str) -> str:
 
 
 def installed(name: str) -> Path | None:
-    """Return the folder of a model that is installed as a wheel, None where it is not."""
+    """Return the folder of a model that is installed as a wheel, None if it is not."""
     package = package_of(name)
     if not package.isidentifier():
         return None

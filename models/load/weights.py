@@ -163,6 +163,6 @@ def write_weights(network: Network, path: Path, dtype: torch.dtype) -> None:
 
 
 def reason(error: Exception) -> str:
-    """Return one line: the first, or the first detail where the first ends in a colon."""
+    """Return an error's first line, or its second if the first ends in a colon."""
     lines = str(error).strip().splitlines() or [type(error).__name__]
     return lines[1].strip() if lines[0].endswith(":") and lines[1:] else lines[0]

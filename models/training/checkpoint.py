@@ -36,7 +36,7 @@ def save_checkpoint(
     """Replace the checkpoint; the first process writes it, all of them call.
 
     Raises:
-        DataError: in every process, where it cannot be written; the one before is kept.
+        DataError: in every process, if it cannot be written; the one before is kept.
     """
     state: dict[str, Any] = {
         "config": config,

@@ -1,7 +1,7 @@
 """``gec data prepare``: clean text, tokenized, filtered and packed for ``gec train``.
 
 A packed folder holds one ``NAME.txt`` a source (a tokenized sentence a line, or wrong TAB right),
-``validation.txt``, ``validation_pairs.txt`` where there are pairs, ``tokenizer.json``,
+``validation.txt``, ``validation_pairs.txt`` if there are pairs, ``tokenizer.json``,
 ``inflections.tsv``, the speller's ``words.tsv.gz`` and ``misspellings.tsv.gz``, the language model
 ``ngrams.bin``, the noise's word ``lists`` and ``provenance.json``.
 """

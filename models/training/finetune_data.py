@@ -64,7 +64,7 @@ class Part:
             raise ConfigError(f"part {self.name}: share and misspelt are shares, not negative")
 
     def paths(self, data_dir: Path) -> list[Path]:
-        """Return the files, of the package where ``packaged``; DataError where there is none."""
+        """Return the files, the package's if ``packaged``; raise DataError if there is none."""
         data_dir = PACKAGED if self.packaged else data_dir
         found = [sorted(data_dir.glob(pattern)) for pattern in self.files]
         for pattern, paths in zip(self.files, found, strict=True):

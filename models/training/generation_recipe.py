@@ -99,7 +99,7 @@ class HeadsRecipe:
 class DistillRecipe:
     """``beam_size`` 1 is greedy; ``calibration`` sources align the smaller models.
 
-    ``sources`` is how many training sources the teacher decodes, all of them where it is None.
+    ``sources`` is how many training sources the teacher decodes, all of them if it is None.
     """
 
     beam_size: int = 5
@@ -116,7 +116,7 @@ class GenerationRecipe:
         start: a corrector's bundle whose vocabulary and weights the first model begins with; of
             its network only the dropout can be changed.
         limit: of the outputs' length: ``ratio`` times the source's tokens and ``extra``
-            (:class:`gec.decoding.decoder.LengthLimit`), where the usual one does not fit.
+            (:class:`gec.decoding.decoder.LengthLimit`), if the usual one does not fit.
         split: the bundle cuts lines into sentences.
         budget: training time of teacher, verifier, drafter and heads; a stage not named is left
             out, and without a teacher the verifier is trained on the data as they are.

@@ -76,7 +76,7 @@ def fit(
     SIGTERM and SIGINT (Ctrl-C) ask: the run saves and returns. Call it in the main thread.
 
     Of several processes (torchrun) each has a replica and data of its own. The first one's clock
-    counts, hence its share of the budget and its learning rate; all end where any is asked to. The
+    counts, hence its share of the budget and its learning rate; all end if any is asked to. The
     checkpoint has the first one's place in its data; resumed, the others take theirs from it.
 
     Raises:
@@ -134,7 +134,7 @@ class _Run:
     def begin(self, resume: bool, workers: int) -> None:
         """Go on from the checkpoint if there is one and ``resume`` allows it; start the clock."""
         self.checkpoint.parent.mkdir(parents=True, exist_ok=True)
-        # also where the disk is not that of the others
+        # also if the disk is not that of the others
         exists = self.ranks.any(self.checkpoint.exists())
         if exists and not resume:
             raise ConfigError(
@@ -185,7 +185,7 @@ class _Run:
         self.log.row(step=progress.step, minutes=progress.seconds / 60, **scores)
 
     def save(self) -> None:
-        """Write the checkpoint and, where some are to be kept, a snapshot."""
+        """Write the checkpoint and, if some are to be kept, a snapshot."""
         save_checkpoint(
             self.ranks,
             self.checkpoint,
@@ -198,7 +198,7 @@ class _Run:
             keep_snapshot(self.checkpoint, self.progress.step, self.snapshots)
 
     def _next(self, batches: Iterator[Any], stop: Stop) -> Any:
-        """Return the next batch, None where any process is asked to stop."""
+        """Return the next batch, None if any process is asked to stop."""
         batch = None
         try:
             batch = next(batches).to(self.fabric.device)
@@ -272,7 +272,7 @@ class _Run:
 
 
 def _batches(stream: IterableDataset[Any], workers: int) -> Iterator[Any]:
-    """Return the stream's batches, made by worker processes where there are any."""
+    """Return the stream's batches, made by worker processes if there are any."""
     return iter(
         DataLoader(
             stream,

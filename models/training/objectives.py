@@ -85,7 +85,7 @@ class Nat(ParallelObjective):
     module: NatTransformer
     recipe: DrafterRecipe
     encoder: Transformer | None = None
-    """The verifier, where the drafter shares its encoder; it is not trained."""
+    """The verifier, if the drafter shares its encoder; it is not trained."""
 
     @property
     def config(self) -> dict[str, Any]:
@@ -228,6 +228,6 @@ class HeadsObjective(ParallelObjective):
 
 
 def mean_cross_entropy(logits: Tensor, truth: Tensor, smoothing: float) -> Tensor:
-    """Return the mean loss; 0 where nothing is left to predict, not 0 / 0."""
+    """Return the mean loss; 0 if nothing is left to predict, not 0 / 0."""
     total = F.cross_entropy(logits.float(), truth, label_smoothing=smoothing, reduction="sum")
     return total / max(1, len(truth))

@@ -294,7 +294,7 @@ class Run:
         return network.eval()
 
     def _joint_weights(self) -> dict[str, torch.Tensor] | None:
-        """Return the verifier's weights where the heads were trained jointly with it."""
+        """Return the verifier's weights if the heads were trained jointly with it."""
         if not self.recipe.heads.joint:
             return None
         return _under("network.", mean_weights(self.out / "heads"))

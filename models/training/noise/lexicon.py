@@ -65,7 +65,7 @@ class Lexicon:
     missing: dict[str, float]
     """word -> weight with which people leave it out."""
     extra: Weighted
-    """Words people put in where none belongs."""
+    """Words that people put in though they do not belong there."""
     homophones: dict[str, tuple[str, ...]]
     names: frozenset[str]
     """Words with a fixed capital, as written: Monday, English."""

@@ -107,7 +107,7 @@ _MISSING = word_set(
 
 
 def extra(words: list[str], rng: random.Random, lexicon: Lexicon) -> list[str] | None:
-    """Put in a function word where none belongs."""
+    """Put in a function word that does not belong there."""
     low = lower(words)
     edits = list(_doubly(low))
     places = [i for i in range(1, len(words)) if is_word(low[i]) and is_word(low[i - 1])]

@@ -8,6 +8,7 @@ from __future__ import annotations
 from array import array
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -94,7 +95,7 @@ def _with_backoffs(
     probabilities: npt.NDArray[np.float64],
     histories: Keys,
     weights: npt.NDArray[np.float64],
-) -> tuple[Keys, Counts, npt.NDArray[np.uint8]]:
+) -> tuple[Keys, npt.NDArray[Any], npt.NDArray[np.uint8]]:
     """Return the n-grams that a level shows, with their costs and back-off weights in steps.
 
     Args:

@@ -96,6 +96,7 @@ def _shared_again(config: TransformerConfig, state: Weights) -> tuple[Transforme
 
 
 def read_numbering(values: Mapping[str, Any], folder: Path) -> Numbering:
+    """Read what ``gec.json`` says; what cannot be used raises ModelError."""
     try:
         ids = {name: values[f"{name}_id"] for name in ("pad", "bos", "eos")}
         source, target = values[SOURCE], values[TARGET]

@@ -301,5 +301,6 @@ def to_settings(config: TransformerConfig) -> Settings:
 
 
 def has_fairseq_sinusoids(config: TransformerConfig) -> bool:
+    """Return whether a network's positions are fairseq's own sinusoids."""
     kind = (config.positions, config.position_offset)
     return kind == ("sinusoidal_tensor2tensor", POSITION_OFFSET)

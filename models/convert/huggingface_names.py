@@ -22,6 +22,7 @@ ACTIVATIONS = {
 
 
 def reads_bart(values: Values) -> dict[str, Any]:
+    """Return our settings for those of BART and its relatives."""
     settings = _shared(values) | {
         "heads": values["encoder_attention_heads"],
         "ffn_width": values["encoder_ffn_dim"],
@@ -42,6 +43,7 @@ def reads_bart(values: Values) -> dict[str, Any]:
 
 
 def writes_bart(config: TransformerConfig) -> dict[str, Any]:
+    """Return the settings of BART and its relatives for ours."""
     return {
         "d_model": config.width,
         "encoder_layers": config.encoder_layers,
@@ -92,10 +94,12 @@ _BART_WHOLE = {
 
 
 def bart_names(name: str, config: TransformerConfig | None) -> list[str]:
+    """Return what BART and its relatives call one of our weights."""
     return _names(name, _BART_WHOLE, "model.{side}.layers.{number}.", lambda _: _BART_PARTS)
 
 
 def reads_t5(values: Values) -> dict[str, Any]:
+    """Return our settings for T5's."""
     kind, _, activation = values["feed_forward_proj"].rpartition("-")
     if kind not in ("", "gated"):
         raise ModelError(f"feed_forward_proj {values['feed_forward_proj']!r} is not known")
@@ -119,6 +123,7 @@ def reads_t5(values: Values) -> dict[str, Any]:
 
 
 def writes_t5(config: TransformerConfig) -> dict[str, Any]:
+    """Return T5's settings for ours."""
     activation = _their_activation(config.activation)
     if config.gated:
         # in T5's own config "gated-gelu" is the only way to say gelu_new
@@ -171,6 +176,7 @@ _T5_WHOLE = {
 
 
 def t5_names(name: str, config: TransformerConfig | None) -> list[str]:
+    """Return what T5 calls one of our weights."""
     parts = partial(_t5_parts, gated=config is not None and config.gated)
     return _names(name, _T5_WHOLE, "{side}.block.{number}.", parts)
 

@@ -207,6 +207,7 @@ def save(bundle: Bundle, folder: Path, *, dtype: torch.dtype = torch.float16) ->
 
 
 def write_config(config: Mapping[str, Any], folder: Path) -> None:
+    """Write ``config.json`` with the format's version."""
     text = json.dumps(dict(config) | {"format": FORMAT}, indent=2, sort_keys=True)
     (folder / "config.json").write_text(text + "\n", encoding="utf-8")
 

@@ -75,6 +75,7 @@ class GenerationBundle:
 
     @property
     def limit(self) -> LengthLimit:
+        """The limit of an output's length."""
         return LengthLimit(**self.config.get("limit", {}))
 
     def parts(self) -> Parts:

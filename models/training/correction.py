@@ -35,12 +35,12 @@ def loss_of(
     The vocabulary is scored at every edited token and at a random sample of the others; the
     sample's weight is raised by 1/share, so that the loss stays unbiased.
     """
-    real = batch.target_out != PAD_ID
+    real = batch.target_out != PAD_ID  # [B, T]
     share = training.kept_sample if torch.is_grad_enabled() else 1.0
     sampled = torch.rand(real.shape, device=real.device) < share
-    wanted = real & (batch.edited | sampled)
-    logits = model(batch.source, batch.target_in, wanted).float()
-    edited = batch.edited[wanted]
+    wanted = real & (batch.edited | sampled)  # [B, T], N of them
+    logits = model(batch.source, batch.target_in, wanted).float()  # [N, V]
+    edited = batch.edited[wanted]  # [N]
     weight = torch.where(edited, edit_weight, 1.0 / share)
     losses = F.cross_entropy(
         logits,
@@ -82,13 +82,16 @@ class Correction:
         return pairs, batches_of_pairs(pairs), batches_of_pairs(real)
 
     def stream(self, rank: int, starts: Sequence[tuple[int, int]]) -> NoisyBatches:
+        """Return the endless noisy batches of a process."""
         return NoisyBatches(self.packed, self.recipe, seed=self.seed, rank=rank, starts=starts)
 
     def loss(self, model: nn.Module, batch: Batch, share: float) -> tuple[Tensor, Tensor]:
+        """Return (loss, number of target tokens) after ``share`` of the budget."""
         training = self.recipe.training
         return loss_of(model, batch, training, edit_weight(share, training))
 
     def measure(self, device: torch.device) -> dict[str, float]:
+        """Return scores on held-out noise, on held-out real pairs if there are any, and decoded."""
         pairs, validation, real = self._validation
         scores = validate(self.module, [b.to(device) for b in validation])
         if real:

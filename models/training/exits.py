@@ -26,10 +26,12 @@ class EarlyExit(ParallelObjective):
 
     @property
     def config(self) -> dict[str, Any]:
+        """The verifier's architecture and its exit, kept in checkpoints."""
         trainee = self.module
         return {"network": trainee.network.config.to_dict(), "early_exit": trainee.layers}
 
     def loss(self, model: nn.Module, batch: ParallelBatch, _share: float) -> tuple[Tensor, Tensor]:
+        """Return (mean loss of both exits, number of target tokens)."""
         real = batch.target != PAD_ID
         truth, smoothing = batch.target[real], self.schedule.label_smoothing
         both = model(batch.source, batch.target_in, real)

@@ -19,10 +19,10 @@ CHUNK = 256  # rows whose logits exist at once
 
 def chunk_loss(logits: Tensor, target: Tensor, weight: Tensor) -> tuple[Tensor, Tensor]:
     """Return cross-entropy losses [N] and the gradient of their weighted sum for logits [N, V]."""
-    exact = logits.float()
-    top = exact.amax(-1, keepdim=True)
-    powers = (exact - top).exp()
-    total = powers.sum(-1, keepdim=True)
+    exact = logits.float()  # [N, V]
+    top = exact.amax(-1, keepdim=True)  # [N, 1]
+    powers = (exact - top).exp()  # [N, V]
+    total = powers.sum(-1, keepdim=True)  # [N, 1]
     loss = (total.log() + top)[:, 0] - exact.gather(1, target[:, None])[:, 0]
     # taken off in float32: of a probability near 1, rounded, little would be left
     aim = torch.arange(logits.shape[1], device=logits.device) == target[:, None]
@@ -41,6 +41,7 @@ class TiedCrossEntropy(torch.autograd.Function):
     def forward(
         ctx: Any, hidden: Tensor, table: Tensor, target: Tensor, weight: Tensor, compute: ChunkLoss
     ) -> tuple[Tensor, Tensor]:
+        """Return (weighted sum of the losses, losses [N]); keep the gradient of ``hidden``."""
         gradient, losses = torch.empty_like(hidden), []
         for start in range(0, len(hidden), CHUNK):
             part = slice(start, start + CHUNK)
@@ -48,12 +49,13 @@ class TiedCrossEntropy(torch.autograd.Function):
             gradient[part] = change @ table
             losses.append(found)
         ctx.save_for_backward(gradient)
-        every = torch.cat(losses)
+        every = torch.cat(losses)  # [N]
         ctx.mark_non_differentiable(every)
         return (every * weight).sum(), every
 
     @staticmethod
     def backward(ctx: Any, total: Tensor, _: Tensor) -> tuple[Tensor, None, None, None, None]:
+        """Return the gradient of the hidden states [N, D]."""
         (gradient,) = ctx.saved_tensors
         return gradient * total.to(gradient.dtype), None, None, None, None
 

@@ -146,6 +146,7 @@ class GenerationRecipe:
     small: dict[str, Any] = field(default_factory=dict)
 
     def schedule_of(self, stage: str) -> GenerationSchedule:
+        """Return a stage's schedule; settings that do not exist raise ConfigError."""
         try:
             return replace(self.schedule, **self.stages.get(stage, {}))
         except TypeError as error:

@@ -38,6 +38,7 @@ class Batch:
     position: Place
 
     def to(self, device: torch.device) -> Batch:
+        """Return the batch on a device."""
         return Batch(
             self.source.to(device),
             self.target_in.to(device),
@@ -106,6 +107,7 @@ class NoisyBatches(PooledBatches[Batch]):
             self.sources.append(lines)
 
     def pool(self, number: int) -> list[list[Pair]]:
+        """Draw, corrupt and encode the sentences of a pool; return its batches, shuffled."""
         rng = random.Random(f"{self.seed}/{self.rank}/{number}")
         weights = [source.weight for source in self.recipe.data.source]
         pairs = []
@@ -125,6 +127,7 @@ class NoisyBatches(PooledBatches[Batch]):
         return batches
 
     def batch(self, pairs: Sequence[Pair], after: Place) -> Batch:
+        """Return pairs as a batch."""
         return make_batch(pairs, after)
 
 

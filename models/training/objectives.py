@@ -31,11 +31,13 @@ class ParallelObjective:
     seed: int
 
     def stream(self, rank: int, starts: Sequence[tuple[int, int]]) -> ParallelBatches:
+        """Return the endless batches of a process."""
         tokens = self.schedule.batch_tokens
         return ParallelBatches(self.pairs, tokens, seed=self.seed, rank=rank, starts=starts)
 
     @cached_property
     def validation(self) -> list[ParallelBatch]:
+        """The batches of the dev sentences."""
         batches = batches_of(self.dev, self.schedule.batch_tokens)
         return [make_parallel_batch(batch, (0, 0)) for batch in batches]
 
@@ -48,11 +50,13 @@ class Seq2Seq(ParallelObjective):
 
     @property
     def config(self) -> dict[str, Any]:
+        """The network's architecture, kept in checkpoints."""
         return self.module.config.to_dict()
 
     def loss(self, model: nn.Module, batch: ParallelBatch, _share: float) -> tuple[Tensor, Tensor]:
-        real = batch.target != PAD_ID
-        logits = model(batch.source, batch.target_in, real)
+        """Return (mean loss, number of target tokens)."""
+        real = batch.target != PAD_ID  # [B, T], N of them
+        logits = model(batch.source, batch.target_in, real)  # [N, V]
         smoothing = self.schedule.label_smoothing
         return mean_cross_entropy(logits, batch.target[real], smoothing), real.sum()
 
@@ -89,9 +93,11 @@ class Nat(ParallelObjective):
 
     @property
     def config(self) -> dict[str, Any]:
+        """The drafter's architecture, kept in checkpoints."""
         return {"network": self.module.config.to_dict(), "nat": self.module.nat.to_dict()}
 
     def loss(self, model: nn.Module, batch: ParallelBatch, share: float) -> tuple[Tensor, Tensor]:
+        """Return (mean loss of one block a target, number of target tokens)."""
         low, high = self.recipe.smallest_block, self.recipe.block
         k = int(torch.randint(min(low, high), high + 1, ()))
         lengths = (batch.target != PAD_ID).sum(1)  # [B], with EOS
@@ -159,11 +165,11 @@ class HeadsTrainee(nn.Module):
         Every place of the target trains one head, drawn for it: the paper's random sub-loss
         (Stern et al. 2018, section 6), drawn per token rather than per batch.
         """
-        hidden = self._hidden(source, target_in)
+        hidden = self._hidden(source, target_in)  # [B, T, D]
         count = self.heads.count
-        ahead = F.pad(target, (0, count), value=PAD_ID)
-        chosen = torch.randint(count, target.shape, device=target.device)
-        place = torch.arange(target.shape[1], device=target.device)
+        ahead = F.pad(target, (0, count), value=PAD_ID)  # [B, T + count]
+        chosen = torch.randint(count, target.shape, device=target.device)  # [B, T]
+        place = torch.arange(target.shape[1], device=target.device)  # [T]
         truth = ahead.gather(1, place + 1 + chosen)  # [B, T]
         states, truths = [], []
         for head in range(count):
@@ -179,7 +185,7 @@ class HeadsTrainee(nn.Module):
     def _hidden(self, source: Tensor, target_in: Tensor) -> Tensor:
         network = self.network.train(self.jointly and self.training)
         with torch.set_grad_enabled(self.jointly and torch.is_grad_enabled()):
-            mask = (source != PAD_ID)[:, None, None, :]
+            mask = (source != PAD_ID)[:, None, None, :]  # [B, 1, 1, S]
             caches = [PassingCache(c) for c in network.caches(network.encode(source, mask))]
             positions = Positions.of([0], target_in.shape[1], source.device)
             hidden: Tensor = network.decode_block(target_in, [*caches], positions, mask)
@@ -194,6 +200,7 @@ class HeadsObjective(ParallelObjective):
 
     @property
     def config(self) -> dict[str, Any]:
+        """The architecture of verifier and heads, kept in checkpoints."""
         heads = self.module.heads
         return {
             "network": self.module.network.config.to_dict(),
@@ -202,6 +209,7 @@ class HeadsObjective(ParallelObjective):
         }
 
     def loss(self, model: nn.Module, batch: ParallelBatch, _share: float) -> tuple[Tensor, Tensor]:
+        """Return (loss of the heads and, jointly, of the verifier, number of target tokens)."""
         found = model(batch.source, batch.target_in, batch.target)
         smoothing = self.schedule.label_smoothing
         losses = [

@@ -31,6 +31,7 @@ class ParallelBatch:
         return torch.cat([start, self.target[:, :-1]], 1).masked_fill(self.target == PAD_ID, PAD_ID)
 
     def to(self, device: torch.device) -> ParallelBatch:
+        """Return the batch on a device."""
         return ParallelBatch(self.source.to(device), self.target.to(device), self.position)
 
 
@@ -60,6 +61,7 @@ class ParallelBatches(PooledBatches[ParallelBatch]):
         self.pairs, self.batch_tokens = pairs, batch_tokens
 
     def pool(self, number: int) -> list[list[Pair]]:
+        """Return an epoch's batches in its order."""
         rng = random.Random(f"{self.seed}/{self.rank}/{number}")
         order = list(self.pairs)
         rng.shuffle(order)
@@ -72,4 +74,5 @@ class ParallelBatches(PooledBatches[ParallelBatch]):
         return batches
 
     def batch(self, pairs: Sequence[Pair], after: Place) -> ParallelBatch:
+        """Return pairs as a batch."""
         return make_parallel_batch(pairs, after)

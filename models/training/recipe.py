@@ -37,6 +37,8 @@ class Source:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DataRecipe:
+    """What is packed: the sources, the word lists, and what must not be trained on."""
+
     vocabulary: int
     validation: int
     inflections: str
@@ -48,6 +50,8 @@ class DataRecipe:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NoiseRecipe:
+    """How many errors sentences get, and how likely each error type is."""
+
     clean_share: float
     mean_errors: float
     rates: dict[str, float] = field(default_factory=dict)
@@ -76,6 +80,8 @@ class TrainingRecipe:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Recipe:
+    """A correction recipe."""
+
     name: str
     task: str
     language: str

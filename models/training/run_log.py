@@ -20,6 +20,7 @@ class RunLog:
                 pass
 
     def row(self, *, step: int, **values: float) -> None:
+        """Log values of a step, in the first process only."""
         if not self.active:
             return
         text = " ".join(f"{name} {value:.4g}" for name, value in values.items())
@@ -31,5 +32,6 @@ class RunLog:
                 self.board.add_scalar(name, value, step)
 
     def close(self) -> None:
+        """Write what TensorBoard has not written yet."""
         if self.board is not None:
             self.board.close()

@@ -71,6 +71,7 @@ def clean_pairs(path: Path, source: Source) -> Iterator[tuple[list[str], list[st
 
 
 def word_counts(path: Path) -> dict[str, int]:
+    """Read a table of words and their counts; a line without a count raises DataError."""
     counts = {}
     for number, line in enumerate(open_text(path), 1):
         word, _, count = line.partition("\t")

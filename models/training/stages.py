@@ -214,6 +214,7 @@ class Run:
 
     @cached_property
     def vocabulary(self) -> OwnVocabulary:
+        """The packed folder's vocabulary; one that is not the start bundle's raises ConfigError."""
         vocabulary, start = load_vocabulary(self.out / "data"), self.recipe.start
         if start is not None and (
             vocabulary.fingerprint != CorrectorVocabulary.load(find(start)).fingerprint
@@ -226,6 +227,7 @@ class Run:
 
     @cached_property
     def config(self) -> TransformerConfig:
+        """The verifier's architecture."""
         try:
             return TransformerConfig.from_dict(
                 {"vocab_size": len(self.vocabulary)} | self.recipe.network

@@ -37,13 +37,13 @@ def validate(model: Transformer, batches: list[Batch]) -> dict[str, float]:
         "edit_loss edit_right edits kept_loss kept clean_right clean noisy_right noisy".split(), 0.0
     )
     for batch in batches:
-        logits = model(batch.source, batch.target_in).float()
-        real = batch.target_out != PAD_ID
+        logits = model(batch.source, batch.target_in).float()  # [B, T, V]
+        real = batch.target_out != PAD_ID  # [B, T]
         losses = F.cross_entropy(logits.transpose(1, 2), batch.target_out, reduction="none")
-        right = (logits.argmax(-1) == batch.target_out) | ~real
+        right = (logits.argmax(-1) == batch.target_out) | ~real  # [B, T]
         kept = real & ~batch.edited
-        clean = ~batch.edited.any(1)
-        exact = right.all(1)
+        clean = ~batch.edited.any(1)  # [B]
+        exact = right.all(1)  # [B]
         for name, value in {
             "edit_loss": losses[batch.edited].sum(),
             "edit_right": right[batch.edited].sum(),
@@ -129,5 +129,6 @@ def validation_pairs(
 
 
 def batches_of_pairs(pairs: list[Pair]) -> list[Batch]:
+    """Cut pairs, sorted by length, into batches of fifty."""
     pairs = sorted(pairs, key=lambda pair: len(pair[1]))
     return [make_batch(pairs[i : i + 50], (0, 0)) for i in range(0, len(pairs), 50)]

@@ -12,6 +12,7 @@ Weighted = tuple[tuple[str, ...], tuple[float, ...]]
 
 
 def weighted(counts: Mapping[str, float]) -> Weighted:
+    """Return the words with their cumulative counts, to draw from."""
     return tuple(counts), tuple(accumulate(counts.values()))
 
 

@@ -46,6 +46,8 @@ def replacements(lists_dir: Path, counts: Mapping[str, int]) -> Iterator[tuple[s
 
 @dataclass(frozen=True)
 class Stems:
+    """What tells whether two words are forms of one."""
+
     verb_of: Mapping[str, tuple[str, str]]
     plurals: Mapping[str, str]
     comparisons: Mapping[str, tuple[str, str]]

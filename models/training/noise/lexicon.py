@@ -73,6 +73,7 @@ class Lexicon:
     """Ordinary lower-case words."""
 
     def form(self, base: str, marker: str) -> str:
+        """Return a verb's form with a marker; return other words as they are."""
         forms = self.verbs.get(base)
         return forms[marker] if forms else base
 

@@ -9,12 +9,14 @@ from pathlib import Path
 
 
 def read_lines(path: Path) -> Iterator[str]:
+    """Yield the lines of a compressed word list."""
     with lzma.open(path, "rt", encoding="utf-8") as lines:
         for line in lines:
             yield line.rstrip("\n")
 
 
 def read_rows(path: Path, columns: int) -> Iterator[list[str]]:
+    """Yield the first columns of the lines that have so many."""
     for line in read_lines(path):
         fields = line.split("\t")
         if len(fields) >= columns:

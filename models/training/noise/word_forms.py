@@ -47,6 +47,7 @@ def common_words(
 
 
 def verbs_of(lines: Iterable[str], counts: Mapping[str, int]) -> dict[str, dict[str, str]]:
+    """Return base -> marker -> form of the verbs that occur; the most frequent form wins."""
     candidates: dict[str, dict[str, dict[str, int]]] = {}
     for line in lines:
         words, _, tags = line.partition(":")
@@ -77,6 +78,7 @@ def verbs_of(lines: Iterable[str], counts: Mapping[str, int]) -> dict[str, dict[
 def verb_readings(
     verbs: Mapping[str, Mapping[str, str]], counts: Mapping[str, int], inflections: Inflections
 ) -> dict[str, tuple[str, str]]:
+    """Return form -> (base, marker); the inflection table decides, else the more frequent verb."""
     readings: dict[str, tuple[str, str]] = {}
     for base, forms in verbs.items():
         for marker in ("", "+s", "+ed", "+en", "+ing"):
@@ -105,6 +107,7 @@ def plurals_of(
     verbs: Mapping[str, Mapping[str, str]],
     common: Container[str],
 ) -> dict[str, str]:
+    """Return singular -> plural of the ordinary nouns."""
     plurals = dict(IRREGULAR_PLURALS)
     irregular = set(IRREGULAR_PLURALS.values())
     for base, marker, form in inflections.entries():
@@ -125,6 +128,7 @@ def plurals_of(
 
 
 def adverbs_of(counts: Mapping[str, int]) -> dict[str, str]:
+    """Return adjective -> adverb in -ly of those that occur often enough."""
     adverbs = {}
     for word, n in counts.items():
         if n < 30 or len(word) < 3 or word in NOT_ADJECTIVES or word.endswith("ly"):

@@ -10,7 +10,7 @@ import torch
 from torch import Tensor, nn
 
 from gec.errors import ConfigError, DataError
-from gec.models.load.weights import mean_of
+from gec.models.load.weights import mean_of, reason
 from gec.models.training.processes import Ranks
 
 
@@ -56,8 +56,7 @@ def save_checkpoint(
             failed = error
     if ranks.any(failed is not None):  # all wait here until it is saved
         failed = failed or RuntimeError("see what the first process says")
-        reason = (str(failed).splitlines() or [type(failed).__name__])[0]
-        raise DataError(f"cannot save {path}, what is there is kept: {reason}") from failed
+        raise DataError(f"cannot save {path}, what is there is kept: {reason(failed)}") from failed
 
 
 def load_checkpoint(
@@ -77,8 +76,7 @@ def load_checkpoint(
         saved_config, saved_optimizers = state["config"], state["optimizers"]
         weights, rng, progress = state["model"], state["torch_rng"], Progress(**state["progress"])
     except Exception as error:  # whatever a broken file makes torch, or the dictionary, raise
-        reason = (str(error).splitlines() or [type(error).__name__])[0]
-        raise DataError(f"cannot read checkpoint {path}: {reason}") from error
+        raise DataError(f"cannot read checkpoint {path}: {reason(error)}") from error
     if saved_config != config:
         raise ConfigError(f"{path} holds another architecture than the recipe: {saved_config}")
     module.load_state_dict(weights)
@@ -110,6 +108,5 @@ def mean_weights(run: Path) -> dict[str, Tensor]:
     try:
         states = [torch.load(p, map_location="cpu", weights_only=True)["model"] for p in paths]
     except Exception as error:  # whatever a missing or broken file makes torch raise
-        reason = (str(error).splitlines() or [type(error).__name__])[0]
-        raise DataError(f"cannot read the weights in {run}: {reason}") from error
+        raise DataError(f"cannot read the weights in {run}: {reason(error)}") from error
     return mean_of(states)

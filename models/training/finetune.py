@@ -25,6 +25,7 @@ from torch import Tensor
 
 from gec.errors import ConfigError, DataError
 from gec.models.fetch import pretrained, update
+from gec.models.load.weights import reason
 from gec.models.training import finetune_data
 from gec.models.training.finetune_batches import Batch, Batches
 from gec.models.training.finetune_data import Examples
@@ -225,8 +226,7 @@ def _save(trainer: Trainer, progress: Progress, path: Path) -> None:
         part.replace(weights)
     except (OSError, RuntimeError) as error:  # a full disk is a RuntimeError of torch's writer
         part.unlink(missing_ok=True)
-        reason = (str(error).splitlines() or [type(error).__name__])[0]
-        raise DataError(f"cannot save {path}, what is there is kept: {reason}") from error
+        raise DataError(f"cannot save {path}, what is there is kept: {reason(error)}") from error
 
 
 def _restore(trainer: Trainer, path: Path) -> Progress:
@@ -241,8 +241,7 @@ def _restore(trainer: Trainer, path: Path) -> Progress:
         torch.set_rng_state(state["rng"])
         return Progress(**state["progress"])
     except Exception as error:  # whatever a broken file makes torch, or the dictionary, raise
-        reason = (str(error).splitlines() or [type(error).__name__])[0]
-        raise DataError(f"cannot read checkpoint {path}: {reason}") from error
+        raise DataError(f"cannot read checkpoint {path}: {reason(error)}") from error
 
 
 def prepare_main(args: argparse.Namespace) -> int:

@@ -109,10 +109,8 @@ class Run:
         )
 
     def _verifier(self) -> None:
-        if "teacher" in self.recipe.budget:
-            pairs, start = self._distilled, "teacher"
-        else:
-            pairs, start = self._pairs("data/train.tsv"), None
+        pairs = self._training_pairs
+        start = "teacher" if "teacher" in self.recipe.budget else None
         self._fit("verifier", lambda: self._seq2seq("verifier", pairs, start))
         self._bundle()
 
@@ -125,7 +123,7 @@ class Run:
         self._bundle()
 
     def _small(self) -> None:
-        pairs = self._distilled if "teacher" in self.recipe.budget else self._pairs_of_data
+        pairs = self._training_pairs
         for name in self.recipe.small:
 
             def objective(name: str = name) -> Objective:
@@ -177,8 +175,7 @@ class Run:
         network = self._nat(verifier)
         encoder = verifier.requires_grad_(False) if recipe.shared_encoder else None
         schedule = self._schedule("drafter")
-        training = self._distilled if "teacher" in self.recipe.budget else self._pairs_of_data
-        return Nat(training, self._dev, schedule, self.seed, network, recipe, encoder)
+        return Nat(self._training_pairs, self._dev, schedule, self.seed, network, recipe, encoder)
 
     def _nat(self, verifier: Transformer | None) -> NatTransformer:
         """Return a drafter; what has the shape of the verifier's weights begins as these."""
@@ -207,8 +204,7 @@ class Run:
         heads = Heads(recipe.count, network.config.width, recipe.hidden)
         trainee = HeadsTrainee(network, heads, jointly=recipe.joint)
         schedule = self._schedule("heads")
-        training = self._distilled if "teacher" in self.recipe.budget else self._pairs_of_data
-        return HeadsObjective(training, self._dev, schedule, self.seed, trainee)
+        return HeadsObjective(self._training_pairs, self._dev, schedule, self.seed, trainee)
 
     # -------------------------------------------------------------------------------- parts
 
@@ -239,12 +235,10 @@ class Run:
         return encoded(self.out / name, self.vocabulary, self.recipe.data.longest)
 
     @cached_property
-    def _pairs_of_data(self) -> list[Pair]:
-        return self._pairs("data/train.tsv")
-
-    @cached_property
-    def _distilled(self) -> list[Pair]:
-        return self._pairs("distilled.tsv")
+    def _training_pairs(self) -> list[Pair]:
+        """The teacher's outputs if the recipe has a teacher, else the pairs as they are."""
+        distilled = "teacher" in self.recipe.budget
+        return self._pairs("distilled.tsv" if distilled else "data/train.tsv")
 
     @cached_property
     def _dev(self) -> list[Pair]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import random
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -85,12 +86,11 @@ def decoded(verifier: Model, subwords: Subwords, pairs: Sequence[Pair]) -> dict[
     for (source, target), (hypothesis, *_) in zip(pairs, outputs, strict=True):
         given, right, said = map(subwords.decode, (source, target, hypothesis.tokens))
         ours, theirs = ({_change(e, other) for e in align(given, other)} for other in (said, right))
-        hits, proposed, wanted = (
-            hits + len(ours & theirs),
-            proposed + len(ours),
-            wanted + len(theirs),
-        )
-        exact, copied = exact + (said == right), copied + (given == right)
+        hits += len(ours & theirs)
+        proposed += len(ours)
+        wanted += len(theirs)
+        exact += said == right
+        copied += given == right
     precision, recall = hits / max(1, proposed), hits / max(1, wanted)
     return {
         "decoded_f05": 1.25 * precision * recall / max(1e-9, 0.25 * precision + recall),
@@ -108,8 +108,6 @@ def validation_pairs(
     packed: Path, recipe: Recipe, subwords: Subwords
 ) -> tuple[list[Pair], list[Pair]]:
     """Return the held-out sentences, always corrupted the same way, and the held-out real pairs."""
-    import random
-
     noiser, speller = load_noiser(packed, recipe), Speller.load(packed)
     rng = random.Random(12345)
     pairs = []

@@ -304,7 +304,7 @@ def test_version(capsys: Capture) -> None:
         ),
         (
             "bundle last.ckpt out --data d --name en --tolerance 0.5",
-            "gec.models.load.bundle",
+            "gec.models.training.export",
             "export_main",
             {
                 "checkpoints": ["last.ckpt"],

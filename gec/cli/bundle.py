@@ -36,6 +36,6 @@ def add_options(parser: Parser) -> None:
 
 
 def run(args: argparse.Namespace) -> int | None:
-    from gec.models.load.bundle import export_main
+    from gec.models.training.export import export_main
 
     return export_main(args)

@@ -19,6 +19,6 @@ def add_options(parser: Parser) -> None:
 
 
 def run(args: argparse.Namespace) -> int | None:
-    from gec.models.fetch.update import make_main
+    from gec.models.training.make_update import make_main
 
     return make_main(args)

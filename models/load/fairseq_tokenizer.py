@@ -18,8 +18,8 @@ from typing import Protocol
 from tokenizers import Tokenizer, decoders, models, pre_tokenizers
 
 from gec.errors import ConfigError, ModelError
-from gec.models.convert.fairseq_format import EOS, SPECIALS, UNK
-from gec.models.convert.fairseq_sentencepiece import SentencePiece
+from gec.models.load.fairseq_sentencepiece import SentencePiece
+from gec.models.load.fairseq_symbols import EOS, SPECIALS, UNK
 from gec.untrusted import MOST_TOKENIZER, guarded, read_json, read_text, read_tokenizer
 
 FILE = "fairseq_tokenizer.json"
@@ -195,7 +195,7 @@ def find_pieces(folder: Path, bpe: str | None, codes: Path | None) -> Pieces:
 
     Args:
         bpe: one of ``BPES``; None takes what the files say.
-        codes: a file elsewhere of BPE codes or, where it ends in ``.model``, of SentencePiece; or
+        codes: a file elsewhere of BPE codes or, if it ends in ``.model``, of SentencePiece; or
             a folder with ``encoder.json`` and ``vocab.bpe``.
 
     Raises:
@@ -264,7 +264,7 @@ class FairseqTokenizer:
 
     @classmethod
     def load(cls, folder: Path) -> FairseqTokenizer:
-        """Read what :meth:`save` wrote; raises ModelError where it cannot be used."""
+        """Read what :meth:`save` wrote; raise ModelError if it cannot be used."""
         path = folder / FILE
         try:
             values = read_json(path, MOST_TOKENIZER)

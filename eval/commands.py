@@ -383,7 +383,9 @@ def _add_m2_to_m2(tools: Commands[argparse.ArgumentParser]) -> None:
 
 
 def _add_compare(tools: Commands[argparse.ArgumentParser]) -> None:
-    parser = command(tools, "compare", _run("metrics.errant_compare"), "Compare two M2 files.")
+    parser = command(
+        tools, "compare", _run("metrics.errant", "compare_main"), "Compare two M2 files."
+    )
     parser.allow_abbrev = True  # as argparse does in the original
     add = parser.add_argument
     add("-hyp", required=True, metavar="FILE", help="the system's edits, M2")

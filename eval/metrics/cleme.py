@@ -22,7 +22,7 @@ the authors' program (:data:`WEIGHTS`), and so is the rounding to 4 decimals bef
 An empty reference is left out while another is there, as in the authors' program; unlike there, an
 empty hypothesis never is.
 
->>> from gec.eval.metrics.errant_compare import Annotation, Block
+>>> from gec.eval.metrics.errant import Annotation, Block
 >>> def block(*edits):
 ...     return Block("He go school .", tuple(Annotation(*edit) for edit in edits))
 >>> gold = block((1, 2, "R:VERB:SVA", "goes", 0), (2, 2, "M:PREP", "to", 0))
@@ -44,7 +44,7 @@ import numpy as np
 
 from gec.errors import ConfigError, InputError
 from gec.eval.compare.significance import Numbers, Statistics, f_score
-from gec.eval.metrics.errant_compare import Block
+from gec.eval.metrics.errant import Block
 from gec.eval.metrics.score import assessed, check_parallel, once, show, signature, use_utf8
 from gec.eval.metrics.system_edits import (
     Change,

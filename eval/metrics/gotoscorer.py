@@ -15,7 +15,7 @@ So the weights, and with them every score, depend on the set of systems. The aut
 of their systems; a file of theirs (``weights``) holds the number of systems in its first line and,
 a line a sentence, how many of them correct each chunk. The reference is one annotator's.
 
->>> from gec.eval.metrics.errant_compare import Annotation, Block
+>>> from gec.eval.metrics.errant import Annotation, Block
 >>> edits = Annotation(1, 2, "R:VERB:SVA", "goes", 0), Annotation(2, 2, "M:PREP", "to", 0)
 >>> gold = Block("He go school", edits)
 >>> first, second = (Block("He go school", edits[:n]) for n in (1, 2))
@@ -35,7 +35,7 @@ from numpy.typing import NDArray
 
 from gec.errors import ConfigError, DataError, InputError
 from gec.eval.compare.significance import Numbers, Statistics, f_score
-from gec.eval.metrics.errant_compare import Block
+from gec.eval.metrics.errant import Block
 from gec.eval.metrics.score import (
     assessed,
     check_parallel,

@@ -33,7 +33,7 @@ The authors' program tokenizes corrections by NLTK first; here they are split at
 source is. Where several references are equally good in every number that is compared, it takes the
 first one in Python 2's order of a dictionary; here that is the first one made.
 
->>> from gec.eval.metrics.errant_compare import Annotation, Block
+>>> from gec.eval.metrics.errant import Annotation, Block
 >>> gold = Block("He go home .", (Annotation(1, 2, "R:VERB:SVA", "goes", 0),))
 >>> [imeasure([text], [gold]).i for text in ("He goes home .", "He go home .", "He go house .")]
 [1.0, 0.0, -0.4666666666666667]
@@ -53,7 +53,7 @@ from numpy.typing import NDArray
 from gec.errors import ConfigError, InputError
 from gec.eval.compare.significance import Numbers, Statistics, f_score
 from gec.eval.metric_options import IMEASURE_LEVELS, IMEASURE_MOST, IMEASURE_OPTIMISED
-from gec.eval.metrics.errant_compare import Block
+from gec.eval.metrics.errant import Block
 from gec.eval.metrics.score import (
     assessed,
     check_parallel,

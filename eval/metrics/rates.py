@@ -15,7 +15,7 @@ In correct text every change is needless. A change is a run of words that the ch
 (fewest words first, then fewest runs) does not keep; words are what blanks separate, in tokenized
 text punctuation marks too.
 
->>> from gec.eval.metrics.errant_compare import Annotation, Block
+>>> from gec.eval.metrics.errant import Annotation, Block
 >>> edit = Annotation(1, 2, "R:VERB:SVA", "goes", 0)
 >>> gold = [Block("He go .", (edit,)), Block("She left .", ())]
 >>> score = error_rates([Block("He go .", (edit,)), Block("She left .", ())], gold)
@@ -36,7 +36,7 @@ from numpy.typing import NDArray
 
 from gec.errors import InputError
 from gec.eval.compare.significance import Numbers, Significance, Statistics, holm
-from gec.eval.metrics.errant_compare import Block
+from gec.eval.metrics.errant import Block
 from gec.eval.metrics.m2 import GoldSentence, match_sentence
 from gec.eval.metrics.score import (
     assessed,

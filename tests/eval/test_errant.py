@@ -18,8 +18,7 @@ from spacy.language import Language
 from gec.cli import main
 from gec.errors import ConfigError, InputError
 from gec.eval.metrics import pipeline
-from gec.eval.metrics.errant import Annotator, Edit, agreement, annotate, reannotate
-from gec.eval.metrics.errant_compare import parse_blocks
+from gec.eval.metrics.errant import Annotator, Edit, agreement, annotate, parse_blocks, reannotate
 from gec.eval.metrics.pipeline import SHIPPED, describe, load_pipeline
 
 File = Callable[..., str]

@@ -27,7 +27,7 @@ from gec.eval.metrics import green as green_module
 from gec.eval.metrics import imeasure as imeasure_module
 from gec.eval.metrics import rates as rates_module
 from gec.eval.metrics.cleme import cleme, partition
-from gec.eval.metrics.errant_compare import Block, parse_blocks
+from gec.eval.metrics.errant import Block, parse_blocks
 from gec.eval.metrics.gotoscorer import gotoscorer
 from gec.eval.metrics.green import green, green_statistics
 from gec.eval.metrics.imeasure import align, imeasure, imeasure_statistics

@@ -694,7 +694,7 @@ def _add_clean(metrics: Commands[argparse.ArgumentParser]) -> None:
     parser = command(
         metrics,
         "clean",
-        _run("metrics.rates", "clean_main"),
+        _run("metrics.clean"),
         "Needless changes of correct text, per 1,000 words.",
     )
     add = parser.add_argument

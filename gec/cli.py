@@ -769,9 +769,9 @@ def _add_bench_generate(commands: Commands[argparse.ArgumentParser]) -> None:
     add(
         "--rounds",
         type=natural,
-        default=1,
+        default=3,
         metavar="N",
-        help="rounds of timing; 0 takes no times (default: 1)",
+        help="rounds of timing, whose medians are reported; 0 takes no times (default: 3)",
     )
     add("--out", metavar="DIR", help="also write table, JSON and plots to this folder")
     add(

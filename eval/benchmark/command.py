@@ -219,7 +219,7 @@ def growth_part(run: Run) -> str:
     import gec
 
     corrector = gec.load(run.args.model, device=run.args.device)
-    run.growth += measure_growth(corrector, run.sentences, run.args.growth)
+    run.growth += measure_growth(corrector, run.sentences, run.args.growth, rounds=run.args.rounds)
     run.data["growth"] = [asdict(point) for point in run.growth]
     precision = corrector.info()["precision"]
     return f"`gec.load(...).correct(text)` in {precision}.\n\n{growth_table(run.growth)}"

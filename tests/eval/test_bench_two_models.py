@@ -17,14 +17,8 @@ from gec.decoding.options import parse
 from gec.decoding.strategies import make_decoder
 from gec.errors import ConfigError
 from gec.eval.benchmark.contenders import beam_size, decoder_for
-from gec.eval.benchmark.generate import (
-    Row,
-    check_exact,
-    default_strategies,
-    markdown,
-    measure,
-    operations_table,
-)
+from gec.eval.benchmark.strategy_rows import Row, default_strategies, measure
+from gec.eval.benchmark.strategy_tables import check_exact, operations_table, strategy_table
 from gec.eval.benchmark.two_models import counted_passes, families, gamma_plot, gamma_table
 from gec.eval.metrics.sari import sari
 from gec.loading import work_of
@@ -66,7 +60,7 @@ def test_passes_of_the_drafting_models() -> None:
     assert 0 < bild.rollback <= 1
     assert early.drafter_passes is not None
     assert [row.as_greedy for row in (speculative, hierarchical, early)] == [1.0] * 3
-    assert "fallback" in markdown(rows())
+    assert "fallback" in strategy_table(rows())
 
 
 @pytest.mark.parametrize(

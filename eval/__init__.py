@@ -1,1 +1,113 @@
-"""Evaluation: scorers equal to the field's reference tools, and benchmarks."""
+"""Evaluation: scorers equal to the field's reference tools, and benchmarks.
+
+What is named here may be relied on; a name is imported on first use. Every scorer takes lists and
+returns a frozen dataclass with its signature:
+
+>>> from gec.eval import Annotation, Block, cleme, gleu, green, imeasure, parse_blocks
+>>> gleu(["He go home ."], ["He goes home ."], [["He goes home ."]]).estimates[0].mean
+1.0
+>>> green(["He go home ."], ["He go home ."], [["He goes home ."]]).recall
+0.0
+>>> gold = parse_blocks('''S He go home .
+... A 1 2|||R:VERB:SVA|||goes|||REQUIRED|||-NONE-|||0''', "gold.m2")
+>>> imeasure(["He goes home ."], gold).i
+1.0
+>>> cleme([Block("He go home .", (Annotation(1, 2, "R:VERB:SVA", "goes", 0),))], gold).f
+1.0
+"""
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from gec.eval.compare.leaderboard import rank
+    from gec.eval.compare.meta import meta_sentence, meta_system
+    from gec.eval.compare.significance import Statistics, assess
+    from gec.eval.metrics.clean import needless
+    from gec.eval.metrics.cleme import cleme
+    from gec.eval.metrics.errant import (
+        Annotation,
+        Block,
+        annotate,
+        parse_blocks,
+        read_blocks,
+        score_errant,
+    )
+    from gec.eval.metrics.exact import score_exact
+    from gec.eval.metrics.gleu import gleu
+    from gec.eval.metrics.gotoscorer import gotoscorer
+    from gec.eval.metrics.green import green
+    from gec.eval.metrics.imeasure import imeasure
+    from gec.eval.metrics.m2 import read_gold, score_m2
+    from gec.eval.metrics.rates import error_rates
+    from gec.eval.metrics.sari import sari
+    from gec.eval.metrics.summarization import rouge
+    from gec.eval.metrics.translation import bleu, chrf
+
+__all__ = [
+    "Annotation",
+    "Block",
+    "Statistics",
+    "annotate",
+    "assess",
+    "bleu",
+    "chrf",
+    "cleme",
+    "error_rates",
+    "gleu",
+    "gotoscorer",
+    "green",
+    "imeasure",
+    "meta_sentence",
+    "meta_system",
+    "needless",
+    "parse_blocks",
+    "rank",
+    "read_blocks",
+    "read_gold",
+    "rouge",
+    "sari",
+    "score_errant",
+    "score_exact",
+    "score_m2",
+]
+
+_HOMES = {
+    "Annotation": "metrics.errant",
+    "Block": "metrics.errant",
+    "Statistics": "compare.significance",
+    "annotate": "metrics.errant",
+    "assess": "compare.significance",
+    "bleu": "metrics.translation",
+    "chrf": "metrics.translation",
+    "cleme": "metrics.cleme",
+    "error_rates": "metrics.rates",
+    "gleu": "metrics.gleu",
+    "gotoscorer": "metrics.gotoscorer",
+    "green": "metrics.green",
+    "imeasure": "metrics.imeasure",
+    "meta_sentence": "compare.meta",
+    "meta_system": "compare.meta",
+    "needless": "metrics.clean",
+    "parse_blocks": "metrics.errant",
+    "rank": "compare.leaderboard",
+    "read_blocks": "metrics.errant",
+    "read_gold": "metrics.m2",
+    "rouge": "metrics.summarization",
+    "sari": "metrics.sari",
+    "score_errant": "metrics.errant",
+    "score_exact": "metrics.exact",
+    "score_m2": "metrics.m2",
+}
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOMES:
+        raise AttributeError(f"module 'gec.eval' has no attribute {name!r}")
+    value = getattr(import_module(f"gec.eval.{_HOMES[name]}"), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

@@ -12,7 +12,7 @@ from gec.eval.metrics.errant import Annotation, Block, Counts
 
 
 @dataclass(frozen=True, slots=True)
-class Piece:
+class DiffPiece:
     """Part of a diff: ``kept``, or what was ``deleted`` and what ``inserted`` in its place."""
 
     kept: str = ""
@@ -27,30 +27,30 @@ class Example:
 
     number: int
     counts: tuple[Counts, ...]
-    diffs: tuple[tuple[Piece, ...], ...]
-    gold: Mapping[int, tuple[Piece, ...]]
+    diffs: tuple[tuple[DiffPiece, ...], ...]
+    gold: Mapping[int, tuple[DiffPiece, ...]]
 
 
-def diff(sentence: str, edits: Iterable[Annotation]) -> tuple[Piece, ...]:
+def diff(sentence: str, edits: Iterable[Annotation]) -> tuple[DiffPiece, ...]:
     """Return a sentence as the pieces that edits keep and change; overlapping ones are skipped."""
     words = sentence.split()
-    pieces: list[Piece] = []
+    pieces: list[DiffPiece] = []
     at = 0
     for edit in sorted(edits, key=lambda edit: (edit.start, edit.end)):
         if edit.type in ("noop", "UNK", "Um") or not at <= edit.start <= edit.end <= len(words):
             continue
-        pieces.append(Piece(kept=" ".join(words[at : edit.start])))
+        pieces.append(DiffPiece(kept=" ".join(words[at : edit.start])))
         correction = "" if edit.correction == "-NONE-" else edit.correction
         pieces.append(
-            Piece(
+            DiffPiece(
                 deleted=" ".join(words[edit.start : edit.end]),
                 inserted=correction.partition("||")[0],
                 type=edit.type,
             )
         )
         at = edit.end
-    pieces.append(Piece(kept=" ".join(words[at:])))
-    return tuple(piece for piece in pieces if piece != Piece())
+    pieces.append(DiffPiece(kept=" ".join(words[at:])))
+    return tuple(piece for piece in pieces if piece != DiffPiece())
 
 
 def example(number: int, results: Sequence[Result], gold: Sequence[Block]) -> Example:

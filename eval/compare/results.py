@@ -28,7 +28,7 @@ THRESHOLDS = 20
 
 
 @dataclass(frozen=True, slots=True)
-class Point:
+class CurvePoint:
     """Scores when edits below a confidence are left out."""
 
     threshold: float
@@ -48,7 +48,7 @@ class Result:
     errant_interval: tuple[Interval, ...]
     by_type: Mapping[str, Counts]
     blocks: tuple[Block, ...]
-    curve: tuple[Point, ...]
+    curve: tuple[CurvePoint, ...]
 
 
 def evaluate(
@@ -101,7 +101,7 @@ def _counted(edit: Annotation) -> Annotation:
 
 def _curve(
     system: System, annotator: Annotator, blocks: Sequence[Block], beta: float
-) -> Iterable[Point]:
+) -> Iterable[CurvePoint]:
     confidences = sorted(edit.confidence for line in system.lines for edit in line.edits)
     if not confidences:
         return
@@ -110,7 +110,7 @@ def _curve(
     for threshold in sorted(set(np.quantile(confidences, shares, method="lower").tolist())):
         texts = [above(line, threshold) for line in system.lines]
         score = compare(annotator.blocks(sources, texts), blocks, beta=beta)
-        yield Point(threshold, score.precision, score.recall, score.f)
+        yield CurvePoint(threshold, score.precision, score.recall, score.f)
 
 
 @dataclass(frozen=True, slots=True)

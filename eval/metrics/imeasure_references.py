@@ -9,10 +9,10 @@ from itertools import groupby, product
 from gec.eval.metrics.errant import Block
 from gec.eval.metrics.imeasure_alignment import Words
 
-Place = tuple[int, int, tuple[str, ...]]  # tokens start to end become these
+Correction = tuple[int, int, tuple[str, ...]]  # tokens start to end become these
 
 
-def _edits(block: Block) -> tuple[set[int], list[tuple[Place, int]]]:
+def _edits(block: Block) -> tuple[set[int], list[tuple[Correction, int]]]:
     """Return the annotators, and all edits with their annotators; of alternatives the first."""
     annotators = {annotation.coder for annotation in block.annotations}
     found = []
@@ -23,9 +23,9 @@ def _edits(block: Block) -> tuple[set[int], list[tuple[Place, int]]]:
     return annotators, found
 
 
-def _clusters(edits: Sequence[tuple[Place, int]]) -> list[dict[int, list[Place]]]:
+def _clusters(edits: Sequence[tuple[Correction, int]]) -> list[dict[int, list[Correction]]]:
     """Return groups of edits that overlap, from left to right: annotator to edits."""
-    clusters: list[list[tuple[Place, int]]] = []
+    clusters: list[list[tuple[Correction, int]]] = []
     for edit in sorted(edits, key=lambda edit: edit[0][0] - edit[0][1]):  # the longest first
         for cluster in clusters:
             if any(_overlap(edit[0], other) for other, _ in cluster):
@@ -41,7 +41,7 @@ def _clusters(edits: Sequence[tuple[Place, int]]) -> list[dict[int, list[Place]]
     ]
 
 
-def _overlap(one: Place, other: Place) -> bool:
+def _overlap(one: Correction, other: Correction) -> bool:
     (a, b), (c, d) = one[:2], other[:2]
     if (a, b) == (c, d):
         return True
@@ -53,7 +53,7 @@ def _overlap(one: Place, other: Place) -> bool:
 def mixtures(block: Block, most: int) -> list[Words] | None:
     """Return every sentence that mixed annotators make; None if there are more than ``most``."""
     annotators, edits = _edits(block)
-    options: list[list[tuple[Place, ...]]] = []
+    options: list[list[tuple[Correction, ...]]] = []
     for cluster in _clusters(edits):
         found = [tuple(sorted(_joined(places))) for places in cluster.values()]
         if len(cluster) < len(annotators):
@@ -66,7 +66,7 @@ def mixtures(block: Block, most: int) -> list[Words] | None:
     return _distinct(_applied(tokens, edits) for edits in mixed if _compatible(edits))
 
 
-def _joined(places: Iterable[Place]) -> list[Place]:
+def _joined(places: Iterable[Correction]) -> list[Correction]:
     """Join an annotator's corrections of one place, in their order."""
     joined: dict[tuple[int, int], tuple[str, ...]] = {}
     for start, end, words in places:
@@ -74,7 +74,7 @@ def _joined(places: Iterable[Place]) -> list[Place]:
     return [(*place, words) for place, words in joined.items()]
 
 
-def _compatible(edits: Sequence[Place]) -> bool:
+def _compatible(edits: Sequence[Correction]) -> bool:
     return len({edit[:2] for edit in edits}) == len(edits)
 
 
@@ -91,7 +91,7 @@ def by_annotator(block: Block) -> list[Words]:
     return _distinct(texts)
 
 
-def _applied(tokens: Words, edits: Iterable[Place]) -> Words:
+def _applied(tokens: Words, edits: Iterable[Correction]) -> Words:
     """Apply edits from right to left; one that would leave nothing of a sentence is left out."""
     text = list(tokens)
     for start, end, words in sorted(edits, key=lambda edit: edit[:2], reverse=True):

@@ -12,7 +12,7 @@ import pytest
 
 from gec.cli import main
 from gec.errors import DataError, InputError
-from gec.eval.compare.examples import Piece, diff, edit_ratio, losses, speed_by_ratio, wins
+from gec.eval.compare.examples import DiffPiece, diff, edit_ratio, losses, speed_by_ratio, wins
 from gec.eval.compare.files import Line, above, read_system
 from gec.eval.compare.results import errant_types, evaluate
 from gec.eval.metrics.errant import Annotation, Annotator, Block, read_blocks
@@ -223,12 +223,12 @@ def test_diff() -> None:
         Annotation(-1, -1, "noop", "-NONE-", 0),
     ]
     assert diff("He go to school .", edits) == (
-        Piece(kept="He"),
-        Piece(deleted="go", inserted="goes", type="R:VERB:SVA"),
-        Piece(kept="to"),
-        Piece(inserted="the", type="M:DET"),
-        Piece(kept="school"),
-        Piece(deleted=".", type="U:PUNCT"),
+        DiffPiece(kept="He"),
+        DiffPiece(deleted="go", inserted="goes", type="R:VERB:SVA"),
+        DiffPiece(kept="to"),
+        DiffPiece(inserted="the", type="M:DET"),
+        DiffPiece(kept="school"),
+        DiffPiece(deleted=".", type="U:PUNCT"),
     )
 
 

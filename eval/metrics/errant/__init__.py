@@ -11,7 +11,13 @@ an empty line after it is kept.
 
 from gec.eval.metrics.errant.annotator import Annotator, Edit, annotate
 from gec.eval.metrics.errant.blocks import Annotation, Block, outside, parse_blocks, read_blocks
-from gec.eval.metrics.errant.comparison import Counts, ErrantScore, compare, statistics
+from gec.eval.metrics.errant.comparison import (
+    Counts,
+    ErrantScore,
+    compare,
+    score_errant,
+    statistics,
+)
 from gec.eval.metrics.errant.tools import (
     agreement_main,
     compare_main,
@@ -19,12 +25,12 @@ from gec.eval.metrics.errant.tools import (
     parallel_main,
     score_main,
 )
-from gec.eval.metrics.errant.two_annotations import Agreement, agreement
+from gec.eval.metrics.errant.two_annotations import AnnotationAgreement, agreement
 from gec.eval.metrics.errant.writing import parallel, reannotate
 
 __all__ = [
-    "Agreement",
     "Annotation",
+    "AnnotationAgreement",
     "Annotator",
     "Block",
     "Counts",
@@ -42,6 +48,7 @@ __all__ = [
     "parse_blocks",
     "read_blocks",
     "reannotate",
+    "score_errant",
     "score_main",
     "statistics",
 ]

@@ -17,8 +17,9 @@ from typing import Literal, NamedTuple
 
 from gec.errors import ConfigError, InputError
 from gec.eval.compare.significance import Statistics, edit_statistics
+from gec.eval.metrics.errant.annotator import Annotator
 from gec.eval.metrics.errant.blocks import Annotation, Block
-from gec.eval.metrics.score import first_shifted, signature
+from gec.eval.metrics.score import check_parallel, first_shifted, signature
 
 Mode = Literal["dt", "ds", "cs", "cse"]
 Key = tuple[int | str, ...]  # what two edits must share to be equal; depends on the mode
@@ -250,6 +251,33 @@ def compare(
         tuple(coders),
         signature("errant", **settings, filt="+".join(sorted(filt)) or "none", **(how or {})),
     )
+
+
+def score_errant(
+    hypotheses: Sequence[str],
+    reference: Sequence[Block],
+    *,
+    annotator: Annotator | None = None,
+    mode: Mode = "cs",
+    beta: float = 0.5,
+) -> ErrantScore:
+    """Find the edits of a system's sentences and compare them, as ``gec score errant`` does.
+
+    Args:
+        hypotheses: the corrected sentences, tokenized by blanks.
+        reference: the sources with the annotators' edits.
+        annotator: finds the edits; None takes ERRANT's with the pipeline that it finds.
+        mode, beta: as for :func:`compare`.
+
+    Raises:
+        InputError: different numbers of sentences.
+        ConfigError: as for :func:`compare`, or there is no pipeline.
+    """
+    sources = [block.sentence for block in reference]
+    check_parallel({"the reference": sources, "the hypotheses": hypotheses})
+    annotator = annotator or Annotator()
+    edits = annotator.blocks(sources, hypotheses)
+    return compare(edits, reference, mode=mode, beta=beta, how=annotator.settings)
 
 
 def statistics(score: ErrantScore) -> Statistics:

@@ -11,7 +11,7 @@ from gec.eval.metrics.score import check_parallel, signature
 
 
 @dataclass(frozen=True, slots=True)
-class Agreement:
+class AnnotationAgreement:
     """How far two annotations of the same corrections agree.
 
     Attributes:
@@ -38,7 +38,7 @@ class Agreement:
         )
 
 
-def agreement(first: Sequence[Block], second: Sequence[Block]) -> Agreement:
+def agreement(first: Sequence[Block], second: Sequence[Block]) -> AnnotationAgreement:
     """Compare two annotations of the same corrections, each coder with the same coder.
 
     Raises:
@@ -58,7 +58,7 @@ def agreement(first: Sequence[Block], second: Sequence[Block]) -> Agreement:
         confusions.update((a, b) for a, b in both if a != b)
     listed = sorted(((a, b, n) for (a, b), n in confusions.items()), key=lambda c: (-c[2], c))
     a, b, edits, types = counts
-    return Agreement(a, b, edits, types, tuple(listed), signature("errant_agreement"))
+    return AnnotationAgreement(a, b, edits, types, tuple(listed), signature("errant_agreement"))
 
 
 def _by_place(block: Block) -> dict[tuple[int, int, int, str], str]:

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 from rapidfuzz.distance import Levenshtein
 
-from gec.eval.benchmark.growth import Point
+from gec.eval.benchmark.growth import GrowthPoint
 from gec.eval.benchmark.harness import Floats
 from gec.eval.benchmark.speed import Timing
 from gec.eval.benchmark.study import Study
@@ -28,7 +28,9 @@ def edit_ratios(timing: Timing) -> Floats:
     return np.array([Levenshtein.distance(s, o) / max(1, len(s)) for s, o in pairs])
 
 
-def draw(studies: Sequence[Study], growth: Sequence[Point], folder: str | Path) -> dict[str, str]:
+def draw(
+    studies: Sequence[Study], growth: Sequence[GrowthPoint], folder: str | Path
+) -> dict[str, str]:
     """Write the plots that the measurements allow as SVG; return their file names with titles."""
     folder = Path(folder)
     folder.mkdir(parents=True, exist_ok=True)
@@ -94,7 +96,7 @@ def _batches(rows: Sequence[Timing], path: Path) -> None:
     _save(drawn, path)
 
 
-def _growth(points: Sequence[Point], path: Path) -> None:
+def _growth(points: Sequence[GrowthPoint], path: Path) -> None:
     drawn, axes = _figure("words of the text", "ms a word")
     axes.plot([p.words for p in points], [p.milliseconds for p in points], marker="o")
     axes.set_xscale("log")

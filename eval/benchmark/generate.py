@@ -16,7 +16,7 @@ from typing import Any
 
 from gec.errors import ConfigError, InputError
 from gec.eval.benchmark.machine import describe
-from gec.eval.benchmark.strategy_rows import Row, default_strategies, measure
+from gec.eval.benchmark.strategy_rows import StrategyRow, default_strategies, measure
 from gec.eval.benchmark.strategy_tables import (
     check_exact,
     operations_table,
@@ -90,7 +90,7 @@ def main(args: argparse.Namespace) -> int:
     return 1 if wrong else 0
 
 
-def _write(out: Path, heading: Mapping[str, Any], rows: Sequence[Row], text: str) -> None:
+def _write(out: Path, heading: Mapping[str, Any], rows: Sequence[StrategyRow], text: str) -> None:
     from gec.eval.compare import plots
 
     out.mkdir(parents=True, exist_ok=True)
@@ -105,7 +105,7 @@ def _write(out: Path, heading: Mapping[str, Any], rows: Sequence[Row], text: str
         (out / "tradeoff.svg").write_text(tradeoff_plot(points, quality), encoding="utf-8")
 
 
-def _tradeoff(rows: Sequence[Row]) -> dict[str, list[tuple[float, float]]]:
+def _tradeoff(rows: Sequence[StrategyRow]) -> dict[str, list[tuple[float, float]]]:
     """Return (speed over greedy, quality) of the first batch size by kind of strategy."""
     points: dict[str, list[tuple[float, float]]] = {}
     rows = [row for row in rows if row.batch_size == rows[0].batch_size]

@@ -16,7 +16,7 @@ SMALLEST, FACTOR = 20, 5
 
 
 @dataclass(frozen=True, slots=True)
-class Point:
+class GrowthPoint:
     """One text: its words, the sentences they stand in, the median of seconds to correct it."""
 
     words: int
@@ -53,19 +53,22 @@ def text_of(sentences: Sequence[Sequence[str]], words: int) -> tuple[str, int]:
 
 def measure_growth(
     corrector: Corrector, sentences: Sequence[Sequence[str]], most: int, *, rounds: int = ROUNDS
-) -> list[Point]:
+) -> list[GrowthPoint]:
     """Correct texts of growing length, after a warm-up with the shortest."""
     texts = [text_of(sentences, words) for words in sizes(most)]
-    way = timed(lambda text: len(corrector.correct(text).sentences))
+
+    def corrected(text: str) -> int:
+        return len(corrector.correct(text).sentences)
+
     seconds, [counts] = take_turns(
-        [way], [text for text, _ in texts], rounds=rounds, warm_up=1, what="growth"
+        [timed(corrected)], [text for text, _ in texts], rounds=rounds, warm_up=1, what="growth"
     )
     words = [count for _, count in texts]
     medians = Times(seconds[0], np.array(words, dtype=np.float64)).medians.tolist()
-    return [Point(*each) for each in zip(words, counts, medians, strict=True)]
+    return [GrowthPoint(*each) for each in zip(words, counts, medians, strict=True)]
 
 
-def growth_table(points: Sequence[Point]) -> str:
+def growth_table(points: Sequence[GrowthPoint]) -> str:
     head = ("words", "sentences", "seconds", "ms/word")
     rows = [
         (f"{p.words:,}", f"{p.sentences:,}", f"{p.seconds:.2f}", f"{p.milliseconds:.2f}")

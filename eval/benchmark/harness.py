@@ -17,7 +17,8 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from gec.eval.compare.significance import Interval
+from gec.eval.compare.significance import Interval, Numbers, Statistics, bootstrap
+from gec.eval.metrics.statistics import ratio as quotients
 
 ROUNDS = 3
 WARM_UP = 8
@@ -135,12 +136,13 @@ def ratio(slow: Times, fast: Times, *, samples: int = 1000, seed: int = 0) -> In
 
     Resampled are turns: sentences at batch size 1, groups of some batches above it.
     """
-    a, b = slow.medians, fast.medians
-    # how often each turn is drawn, as many draws as there are turns
-    counts = np.random.default_rng(seed).multinomial(len(a), [1 / len(a)] * len(a), size=samples)
-    drawn = (counts @ a) / (counts @ b)
-    low, high = np.quantile(drawn, [0.025, 0.975])
-    return Interval(float(a.sum() / b.sum()), float(low), float(high))
+    medians = np.stack([slow.medians, fast.medians], axis=1)
+
+    def quotient(sums: Numbers) -> Numbers:
+        return quotients(sums[..., :1], sums[..., 1:])
+
+    statistics = Statistics(medians, quotient, ("ratio",), "ratio")
+    return bootstrap(statistics, samples=samples, seed=seed)["ratio"]
 
 
 class _Progress:

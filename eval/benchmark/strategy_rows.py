@@ -23,7 +23,7 @@ _WARM_UP = 4
 
 
 @dataclass(slots=True)
-class Row:
+class StrategyRow:
     """What one strategy did with the test set at one batch size.
 
     Attributes:
@@ -126,7 +126,7 @@ def measure(
     batch_sizes: Sequence[int] = (1,),
     rounds: int = ROUNDS,
     task: str = "translation",
-) -> list[Row]:
+) -> list[StrategyRow]:
     """Decode the sources with every strategy; strategies take turns batch by batch.
 
     Args:
@@ -146,7 +146,7 @@ def measure(
 
 def _at_batch_size(
     decoders: Mapping[str, Decoder], test: _TestSet, size: int, rounds: int
-) -> list[Row]:
+) -> list[StrategyRow]:
     order = sorted(range(len(test.sources)), key=lambda i: len(test.sources[i]))
     turns = list(batches(order, size))
     seconds, decoded = take_turns(
@@ -208,7 +208,7 @@ def _in_order(order: Sequence[int], decoded: Sequence[_Decoded]) -> list[Hypothe
 
 
 def _count_drafting(
-    row: Row, hypotheses: Sequence[Hypothesis], decoded: Sequence[_Decoded]
+    row: StrategyRow, hypotheses: Sequence[Hypothesis], decoded: Sequence[_Decoded]
 ) -> None:
     totals = [sum(column) for column in zip(*(batch.passes for batch in decoded), strict=True)]
     if totals:
@@ -217,7 +217,7 @@ def _count_drafting(
         row.fallback, row.rollback = shared.fallback, shared.rollback
 
 
-def _compare_outputs(row: Row, found: Mapping[str, Sequence[Hypothesis]]) -> None:
+def _compare_outputs(row: StrategyRow, found: Mapping[str, Sequence[Hypothesis]]) -> None:
     """Fill in the shares of the outputs that are greedy decoding's and beam search's."""
     hypotheses = found[row.strategy]
     if GREEDY in found:
@@ -226,14 +226,14 @@ def _compare_outputs(row: Row, found: Mapping[str, Sequence[Hypothesis]]) -> Non
         row.as_beam = _likeness(found[BASE], hypotheses)
 
 
-def _add_times(row: Row, times: Times, order: Sequence[int]) -> None:
+def _add_times(row: StrategyRow, times: Times, order: Sequence[int]) -> None:
     row.seconds, row.unsteadiness = times.total, times.unsteadiness
     if row.batch_size == 1:
         seconds = dict(zip(order, times.medians.tolist(), strict=True))
         row.sentence_seconds = [seconds[number] for number in range(len(order))]
 
 
-def _compare_times(rows: Sequence[Row], times: Mapping[str, Times]) -> None:
+def _compare_times(rows: Sequence[StrategyRow], times: Mapping[str, Times]) -> None:
     """Fill in the speed-ups over beam search and over greedy decoding, with their intervals."""
     for row in rows:
         if BASE in times:
@@ -263,13 +263,13 @@ def promised(specification: str) -> str | None:
     return BASE if name == "speculative-beam" and beam == (5, 1.0) else None
 
 
-def _row(name: str, size: int, hypotheses: Sequence[Hypothesis], test: _TestSet) -> Row:
+def _row(name: str, size: int, hypotheses: Sequence[Hypothesis], test: _TestSet) -> StrategyRow:
     """Return what is counted, and the scores of every task."""
     texts = [test.text(h.tokens) for h in hypotheses]
     references = test.references
     tokens = sum(len(h.tokens) + (not h.truncated) for h in hypotheses)
     repeats = sum(a == b for h in hypotheses for a, b in zip(h.tokens, h.tokens[1:], strict=False))
-    return Row(
+    return StrategyRow(
         strategy=name,
         batch_size=size,
         passes=sum(len(h.steps) for h in hypotheses),
@@ -284,7 +284,7 @@ def _row(name: str, size: int, hypotheses: Sequence[Hypothesis], test: _TestSet)
     )
 
 
-def _score(row: Row, hypotheses: Sequence[Hypothesis], test: _TestSet) -> None:
+def _score(row: StrategyRow, hypotheses: Sequence[Hypothesis], test: _TestSet) -> None:
     """Add what is usual for a task beside BLEU."""
     if test.task == "translation" or not test.references:
         return

@@ -10,7 +10,7 @@ from gec.decoding.options import parse
 from gec.decoding.strategies import Parts
 from gec.errors import ModelError
 from gec.eval.benchmark.profiling import PHASES
-from gec.eval.benchmark.strategy_rows import BASE, GREEDY, Row, promised
+from gec.eval.benchmark.strategy_rows import BASE, GREEDY, StrategyRow, promised
 
 _COLUMNS = (
     ("strategy", "strategy", "{}"),
@@ -41,7 +41,7 @@ _COLUMNS = (
 )
 
 
-def strategy_table(rows: Sequence[Row]) -> str:
+def strategy_table(rows: Sequence[StrategyRow]) -> str:
     """Return the rows as a Markdown table; columns nothing is known of are left out."""
     columns = [c for c in _COLUMNS if any(getattr(row, c[1]) is not None for row in rows)]
     lines = ["| " + " | ".join(head for head, _, _ in columns) + " |"]
@@ -54,7 +54,7 @@ def strategy_table(rows: Sequence[Row]) -> str:
     return "\n".join(lines)
 
 
-def phase_table(rows: Sequence[Row]) -> str:
+def phase_table(rows: Sequence[StrategyRow]) -> str:
     """Return the profiles as a Markdown table, empty without any."""
     if not any(row.profile for row in rows):
         return ""
@@ -65,7 +65,7 @@ def phase_table(rows: Sequence[Row]) -> str:
     return "\n".join(lines)
 
 
-def summary(row: Row) -> dict[str, Any]:
+def summary(row: StrategyRow) -> dict[str, Any]:
     """Return a row for JSON."""
     return asdict(row) | {"per_pass": row.per_pass}
 
@@ -94,7 +94,7 @@ def operations_table(
     return "\n".join(lines)
 
 
-def speedups(rows: Sequence[Row]) -> Mapping[str, list[float]]:
+def speedups(rows: Sequence[StrategyRow]) -> Mapping[str, list[float]]:
     """Return per strategy every sentence's speed-up over beam search at batch size 1."""
     base = next((row for row in rows if row.strategy == BASE and row.sentence_seconds), None)
     if base is None:
@@ -108,7 +108,7 @@ def speedups(rows: Sequence[Row]) -> Mapping[str, list[float]]:
     }
 
 
-def check_exact(rows: Sequence[Row]) -> list[str]:
+def check_exact(rows: Sequence[StrategyRow]) -> list[str]:
     """Return a line for each strategy whose outputs are not those that it promises."""
     wrong = []
     for row in rows:

@@ -14,7 +14,7 @@ from gec.decoding.strategies import make_decoder
 from gec.errors import ConfigError
 from gec.eval.benchmark.memory import device_peak, peak_memory
 from gec.eval.benchmark.profiling import PHASES
-from gec.eval.benchmark.strategy_rows import Row, default_strategies, measure
+from gec.eval.benchmark.strategy_rows import StrategyRow, default_strategies, measure
 from gec.eval.benchmark.strategy_tables import check_exact, speedups, strategy_table
 from gec.models.load.generation import save
 
@@ -22,7 +22,7 @@ TEXTS = ["the dogs see.", "one big cats", "two", "birds and dogs eat the cats."]
 STRATEGIES = ["beam:beam-size=5", "greedy", "nat", "gad:k=3", "gad++:beta=3,tau=1", "blockwise"]
 
 
-def rows(rounds: int = 1, batch_sizes: tuple[int, ...] = (1, 3)) -> list[Row]:
+def rows(rounds: int = 1, batch_sizes: tuple[int, ...] = (1, 3)) -> list[StrategyRow]:
     bundle = random_bundle()
     sources = [bundle.vocabulary.encode(text) for text in TEXTS]
     return measure(
@@ -63,7 +63,7 @@ def test_what_is_counted() -> None:
     greedy = next(row for row in found if row.strategy == "greedy")
     assert greedy.per_pass == 1.0
     assert greedy.speedup_greedy == 1.0
-    assert greedy.speedup_greedy_interval == (1.0, 1.0)
+    assert greedy.speedup_greedy_interval == pytest.approx((1.0, 1.0))
     shown = strategy_table(found)
     assert shown.count("\n") == len(found) + 1
     assert speedups(found).keys() == set(STRATEGIES[1:])
@@ -76,8 +76,8 @@ def test_without_times_there_are_none() -> None:
 
 
 def test_a_strategy_that_breaks_its_promise() -> None:
-    def row(strategy: str, same: float) -> Row:
-        return Row(strategy, 1, 1, 1, None, None, 0.0, same, 0)
+    def row(strategy: str, same: float) -> StrategyRow:
+        return StrategyRow(strategy, 1, 1, 1, None, None, 0.0, same, 0)
 
     assert check_exact([row("gad:k=5", 1.0), row("gad++", 0.2), row("nat", 0.0)]) == []
     assert check_exact([row("blockwise:accept-top=3", 0.5)]) == []

@@ -24,7 +24,7 @@ def test_every_public_name_exists() -> None:
 def test_importing_is_light() -> None:
     code = (
         "import sys, gec.eval; heavy = {'numpy', 'torch', 'spacy', 'errant'} & set(sys.modules); "
-        "sys.exit(', '.join(heavy))"
+        "sys.exit(', '.join(heavy) or 0)"
     )
     found = subprocess.run([sys.executable, "-c", code], check=False, capture_output=True)
     assert (found.returncode, found.stderr) == (0, b"")

@@ -23,7 +23,7 @@ from pathlib import Path
 from gec import __version__
 from gec.errors import ConfigError, DataError, InputError
 from gec.eval.compare import plots
-from gec.eval.compare.report import check_output, output_format, read_system, system_names
+from gec.eval.compare.files import check_output, output_format, read_system, system_names
 from gec.eval.compare.significance import (
     SAMPLES,
     Comparison,
@@ -34,9 +34,8 @@ from gec.eval.compare.significance import (
     holm,
     samples_needed,
 )
-from gec.eval.metrics import cleme, errant_compare, gleu, gotoscorer, green, imeasure, m2, sari
-from gec.eval.metrics.errant import Annotator
-from gec.eval.metrics.errant_compare import Block
+from gec.eval.metrics import cleme, errant, gleu, gotoscorer, green, imeasure, m2, sari
+from gec.eval.metrics.errant import Annotator, Block
 from gec.eval.metrics.score import (
     check_parallel,
     check_samples,
@@ -116,8 +115,8 @@ def _m2(test: TestSet, hypotheses: Lines) -> Statistics:
 
 def _errant(test: TestSet, hypotheses: Lines) -> Statistics:
     edits = test.edits(hypotheses)
-    score = errant_compare.compare(edits, test.blocks, beta=test.beta, how=test.annotator.settings)
-    return errant_compare.statistics(score)
+    score = errant.compare(edits, test.blocks, beta=test.beta, how=test.annotator.settings)
+    return errant.statistics(score)
 
 
 def _gleu(test: TestSet, hypotheses: Lines) -> Statistics:
@@ -466,7 +465,7 @@ def read_test_set(args: argparse.Namespace) -> TestSet:
     """
     from gec.eval.metrics.pipeline import chosen_pipeline
 
-    blocks = errant_compare.read_blocks(args.gold)
+    blocks = errant.read_blocks(args.gold)
     if not any(block.sentence.strip() for block in blocks):
         raise InputError(f"{args.gold} holds no sentence")
     gold = m2.read_gold(args.gold)

@@ -22,7 +22,7 @@ the authors' program (:data:`WEIGHTS`), and so is the rounding to 4 decimals bef
 An empty reference is left out while another is there, as in the authors' program; unlike there, an
 empty hypothesis never is.
 
->>> from gec.eval.metrics.errant_compare import Annotation, Block
+>>> from gec.eval.metrics.errant import Annotation, Block
 >>> def block(*edits):
 ...     return Block("He go school .", tuple(Annotation(*edit) for edit in edits))
 >>> gold = block((1, 2, "R:VERB:SVA", "goes", 0), (2, 2, "M:PREP", "to", 0))
@@ -44,15 +44,10 @@ import numpy as np
 
 from gec.errors import ConfigError, InputError
 from gec.eval.compare.significance import Numbers, Statistics, f_score
-from gec.eval.metrics.errant_compare import Block
+from gec.eval.metrics.cleme_chunks import Piece, mean_length, partition
+from gec.eval.metrics.errant import Block
 from gec.eval.metrics.score import assessed, check_parallel, once, show, signature, use_utf8
-from gec.eval.metrics.system_edits import (
-    Change,
-    Systems,
-    changes_by_coder,
-    only_changes,
-    read_reference,
-)
+from gec.eval.metrics.system_edits import Systems, read_reference
 
 Assumption = Literal["dependent", "independent"]
 Level = Literal["corpus", "sentence"]
@@ -97,18 +92,6 @@ WEIGHTS: Mapping[tuple[Level, Assumption], tuple[Weight, Weight, Weight]] = {
 """Of true positives, false positives and false negatives."""
 
 _EQUAL = (Weight(1, 1, 1),) * 3
-
-
-class Piece(NamedTuple):
-    """One text's side of a chunk; ``changed`` if any of its edits lies there."""
-
-    source: tuple[str, ...]
-    text: tuple[str, ...]
-    changed: bool
-
-    @property
-    def length(self) -> int:
-        return max(len(self.source), len(self.text))
 
 
 class Tally(NamedTuple):
@@ -239,7 +222,7 @@ def measure(
     """Return what :func:`cleme` sums up, for significance; arguments and errors as there."""
     _check(hypothesis, reference, assumption, level, beta)
     pieces = [partition(*blocks) for blocks in zip(hypothesis, reference, strict=True)]
-    mean = _mean_length(pieces)
+    mean = mean_length(pieces)
     weights = WEIGHTS[level, assumption] if weighted else _EQUAL
     tallies = [list(_tallies(each, assumption, weights, mean)) for each in pieces]
     choose = _chosen_in_total if level == "corpus" else _chosen_alone
@@ -276,79 +259,6 @@ def _check(
     check_parallel({name: [b.sentence for b in blocks] for name, blocks in sides.items()})
     if not reference:
         raise InputError("no sentence to score")
-
-
-# -------------------------------------------------------------------------------------- the chunks
-
-
-def partition(hypothesis: Block, reference: Block) -> list[list[Piece]]:
-    """Return [text][chunk]: the hypothesis first, then the references."""
-    tokens = reference.sentence.split()
-    ours = only_changes(hypothesis)
-    theirs = list(changes_by_coder(reference).values())
-    if len(theirs) > 1:
-        theirs = [changes for changes in theirs if _leaves_words(tokens, changes)] or theirs[:1]
-    texts = [ours, *theirs]
-    spans = _merged(texts)
-    return [list(_pieces(tokens, spans, changes)) for changes in texts]
-
-
-def _leaves_words(tokens: Sequence[str], changes: Sequence[Change]) -> bool:
-    return bool(_changed(tokens, 0, len(tokens), changes))
-
-
-def _merged(texts: Sequence[Sequence[Change]]) -> list[tuple[int, int]]:
-    """Return the spans of all texts' edits; those that overlap or touch are one."""
-    spans: list[tuple[int, int]] = []
-    for start, end in sorted((change.start, change.end) for text in texts for change in text):
-        if spans and start <= spans[-1][1]:
-            spans[-1] = (spans[-1][0], max(end, spans[-1][1]))
-        else:
-            spans.append((start, end))
-    return spans
-
-
-def _pieces(
-    tokens: Sequence[str], spans: Sequence[tuple[int, int]], changes: Sequence[Change]
-) -> Iterator[Piece]:
-    """Yield one text's chunks: the spans, and what lies between them."""
-    place = 0
-    for start, end in spans:
-        if place < start:
-            yield _kept(tokens[place:start])
-        inside = [change for change in changes if start <= change.start and change.end <= end]
-        words = _changed(tokens, start, end, inside)
-        yield Piece(tuple(tokens[start:end]), words, bool(inside))
-        place = end
-    if place < len(tokens):
-        yield _kept(tokens[place:])
-
-
-def _kept(tokens: Sequence[str]) -> Piece:
-    return Piece(tuple(tokens), tuple(tokens), changed=False)
-
-
-def _changed(
-    tokens: Sequence[str], start: int, end: int, changes: Sequence[Change]
-) -> tuple[str, ...]:
-    """Return tokens ``start`` to ``end`` with the changes, which lie there, applied."""
-    text: list[str] = []
-    for change in changes:
-        text += [*tokens[start : change.start], *change.tokens]
-        start = max(start, change.end)
-    return (*text, *tokens[start:end])
-
-
-def _mean_length(pieces: Sequence[Sequence[Sequence[Piece]]]) -> float:
-    """Return the mean length of the chunks that references change; 0 if there is none."""
-    lengths = [
-        piece.length
-        for _, *references in pieces
-        for reference in references
-        for piece in reference
-        if piece.changed
-    ]
-    return sum(lengths) / len(lengths) if lengths else 0.0
 
 
 # ----------------------------------------------------------------------------------------- counting

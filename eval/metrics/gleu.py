@@ -17,7 +17,6 @@ import dataclasses
 import math
 import random
 import sys
-from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache, partial
@@ -29,6 +28,7 @@ from numpy.typing import NDArray
 from gec.errors import ConfigError, InputError
 from gec.eval.compare.significance import Numbers, Statistics
 from gec.eval.metrics.characters import add_setting, by_characters, warn_of_forms
+from gec.eval.metrics.ngrams import Grams, Words, ngrams
 from gec.eval.metrics.score import (
     ReferenceExit,
     as_fields,
@@ -36,6 +36,7 @@ from gec.eval.metrics.score import (
     check_parallel,
     once,
     print_json,
+    read_corpus,
     read_lines,
     shift,
     show,
@@ -44,9 +45,9 @@ from gec.eval.metrics.score import (
     warn,
 )
 
-Counts = NDArray[np.int64]  # [..., 2 + 2 * order]: words out, words in the reference, then for each
-# order the n-grams that count (those for less those against, at least 0) and the n-grams there are
-Words = Sequence[str]
+Tallies = NDArray[np.int64]
+"""[..., 2 + 2 * order]: words out, words in the reference, then for each order the n-grams that
+count (those for less those against, at least 0) and the n-grams there are."""
 
 _MEAN_OVER = 4  # the script divides the sum of logarithms by 4, whatever the order
 _ONE_REFERENCE = "There is one reference. NOTE: GLEU is not computing the confidence interval."
@@ -151,7 +152,7 @@ def _scores(sums: Numbers) -> Numbers:
     return np.where(whole, np.exp(brevity + logs / _MEAN_OVER), 0.0)
 
 
-def _score_corpus(counts: Counts, order: int, iterations: int, sampling: str) -> GleuScore:
+def _score_corpus(counts: Tallies, order: int, iterations: int, sampling: str) -> GleuScore:
     sentences, references = counts.shape[:2]
     settings: dict[str, object] = {"references": references, "n": order}
     if references == 1:
@@ -190,7 +191,7 @@ def count(
     order: int = 4,
     *,
     allow_fewer: bool = False,
-) -> Counts:
+) -> Tallies:
     """Return every hypothesis's counts against each of its references, [sentences, sets, ...].
 
     Raises:
@@ -214,24 +215,20 @@ def count(
     return np.array([_count_sentence(*(line.split() for line in row), order=order) for row in rows])
 
 
-def _count_sentence(source: Words, hypothesis: Words, *references: Words, order: int) -> Counts:
+def _count_sentence(source: Words, hypothesis: Words, *references: Words, order: int) -> Tallies:
     rows = [[len(hypothesis), len(reference)] for reference in references]
     for n in range(1, order + 1):
-        there, before = _ngrams(hypothesis, n), _ngrams(source, n)
+        there, before = ngrams(hypothesis, n), ngrams(source, n)
         for row, reference in zip(rows, references, strict=True):
-            row.append(max(0, _balance(there, before, _ngrams(reference, n))))
+            row.append(max(0, _balance(there, before, ngrams(reference, n))))
             row.append(max(0, len(hypothesis) + 1 - n))
     return np.array(rows, dtype=np.int64)
 
 
-def _ngrams(words: Words, n: int) -> Counter[tuple[str, ...]]:
-    return Counter(zip(*(words[i:] for i in range(n)), strict=False))
-
-
 def _balance(
-    there: Counter[tuple[str, ...]],
-    before: Counter[tuple[str, ...]],
-    wanted: Counter[tuple[str, ...]],
+    there: Grams,
+    before: Grams,
+    wanted: Grams,
 ) -> int:
     """Return the n-grams shared with the reference less those shared with the source alone."""
     balance = 0
@@ -243,12 +240,12 @@ def _balance(
     return balance
 
 
-def _score(counts: Counts) -> float:
+def _score(counts: Tallies) -> float:
     """Return GLEU of counts [2 + 2 * order]; 0 where any of them is."""
-    length, wanted, *ngrams = counts.tolist()
-    if not all((length, wanted, *ngrams)):
+    length, wanted, *orders = counts.tolist()
+    if not all((length, wanted, *orders)):
         return 0.0
-    logs = [math.log(good / all_) for good, all_ in zip(ngrams[::2], ngrams[1::2], strict=True)]
+    logs = [math.log(good / all_) for good, all_ in zip(orders[::2], orders[1::2], strict=True)]
     return math.exp(min(0.0, 1 - wanted / length) + sum(logs) / _MEAN_OVER)
 
 
@@ -314,9 +311,7 @@ def main(args: argparse.Namespace) -> int:
         raise ConfigError("--samples and --paired are about the whole corpus; leave out --sent")
     once([args.source, *args.references, *names, args.paired])
     use_utf8()
-    sources = read_lines(args.source)
-    references = [read_lines(name) for name in args.references]
-    check_parallel([(args.source, sources), *zip(args.references, references, strict=True)])
+    sources, references = read_corpus(args.source, args.references)
     for name, lines in zip(args.references, references, strict=True):
         warn_of_forms(args.source, sources, name, lines)
     if args.tokens == "characters":

@@ -24,27 +24,26 @@ sentences shorter than n) has precision 1 and recall 0 there and here.
 from __future__ import annotations
 
 import argparse
-from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
-from gec.errors import ConfigError, InputError
+from gec.errors import ConfigError
 from gec.eval.compare.significance import Numbers, Statistics
+from gec.eval.metrics.ngrams import Grams, ngrams
 from gec.eval.metrics.score import (
     assessed,
-    check_parallel,
+    check_corpus,
     once,
-    read_lines,
+    read_corpus,
     show,
     signature,
     use_utf8,
 )
+from gec.eval.metrics.statistics import ratio
 from gec.eval.metrics.system_edits import read_output
-
-Grams = Counter[tuple[str, ...]]
 
 UNITS = ("word", "char")
 _COUNTS = 3  # true positives, false positives, false negatives
@@ -121,12 +120,7 @@ def _counted(
 ) -> tuple[Statistics, tuple[float, ...], tuple[int, ...]]:
     """Return the statistics and, of every sentence, the best F and the reference that gives it."""
     _check(order, beta, unit)
-    if not references:
-        raise InputError("GREEN needs at least one reference")
-    sets = [(f"reference {i}", lines) for i, lines in enumerate(references)]
-    check_parallel([("sources", sources), ("hypotheses", hypotheses), *sets])
-    if not sources:
-        raise InputError("no sentence to score")
+    check_corpus("GREEN", sources, hypotheses, references)
     rows, best, chosen = [], [], []
     for source, hypothesis, *targets in zip(sources, hypotheses, *references, strict=True):
         counts = np.array([_count(source, hypothesis, r, order, unit) for r in targets])
@@ -160,11 +154,7 @@ def _count(
     """Return true positives, false positives and false negatives of every order."""
     texts = (source, reference, hypothesis)
     units = [text.split() if unit == "word" else list(text) for text in texts]
-    return [_regions(*(_ngrams(words, n) for words in units)) for n in range(1, order + 1)]
-
-
-def _ngrams(words: Sequence[str], n: int) -> Grams:
-    return Counter(zip(*(words[i:] for i in range(n)), strict=False))
+    return [_regions(*(ngrams(words, n) for words in units)) for n in range(1, order + 1)]
 
 
 def _regions(s: Grams, r: Grams, h: Grams) -> tuple[int, int, int]:
@@ -182,8 +172,8 @@ def _by_order(counts: NDArray[np.number], beta: float) -> tuple[Numbers, Numbers
     """
     tp, fp, fn = (counts[..., i].astype(np.float64) for i in range(_COUNTS))
     done, wanted = tp + fp, tp + fn
-    precision = _running_mean(np.where(done > 0, tp / np.where(done > 0, done, 1), 1.0))
-    recall = _running_mean(np.where(wanted > 0, tp / np.where(wanted > 0, wanted, 1), 0.0))
+    precision = _running_mean(ratio(tp, done, empty=1.0))
+    recall = _running_mean(ratio(tp, wanted))
     alpha = 1 / (beta * beta + 1)
     some = (precision > 0) & (recall > 0)
     p, r = (np.where(some, part, 1.0) for part in (precision, recall))
@@ -209,9 +199,7 @@ def main(args: argparse.Namespace) -> int:
     """``gec score green HYP -s SOURCE -r REFERENCE...``"""
     once([args.source, *args.references, args.hypothesis, args.paired])
     use_utf8()
-    sources = read_lines(args.source)
-    references = [read_lines(name) for name in args.references]
-    check_parallel([(args.source, sources), *zip(args.references, references, strict=True)])
+    sources, references = read_corpus(args.source, args.references)
 
     def measured(name: str) -> tuple[Statistics, tuple[float, ...], tuple[int, ...]]:
         hypotheses = read_output(args, name, args.source, sources)

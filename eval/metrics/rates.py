@@ -1,5 +1,4 @@
-"""What a system repairs and what it breaks: success and over-correction by error type, and needless
-changes of correct text.
+"""What a system repairs and what it breaks: success and over-correction by error type.
 
 For an error type T, as GECLens defines them (Gautam, Thakur and Mishra 2026):
 
@@ -11,18 +10,12 @@ For an error type T, as GECLens defines them (Gautam, Thakur and Mishra 2026):
 Two systems are compared type by type; p-values are adjusted by Holm's method over the types of
 which there are any, for success and for over-correction separately.
 
-In correct text every change is needless. A change is a run of words that the cheapest alignment
-(fewest words first, then fewest runs) does not keep; words are what blanks separate, in tokenized
-text punctuation marks too.
-
->>> from gec.eval.metrics.errant_compare import Annotation, Block
+>>> from gec.eval.metrics.errant import Annotation, Block
 >>> edit = Annotation(1, 2, "R:VERB:SVA", "goes", 0)
 >>> gold = [Block("He go .", (edit,)), Block("She left .", ())]
 >>> score = error_rates([Block("He go .", (edit,)), Block("She left .", ())], gold)
 >>> score.success, score.overcorrection
 (1.0, 0.0)
->>> needless(["She has left ."], ["She left ."]).per_1000_words
-333.3333333333333
 """
 
 from __future__ import annotations
@@ -36,28 +29,18 @@ from numpy.typing import NDArray
 
 from gec.errors import InputError
 from gec.eval.compare.significance import Numbers, Significance, Statistics, holm
-from gec.eval.metrics.errant_compare import Block
-from gec.eval.metrics.m2 import GoldSentence, match_sentence
-from gec.eval.metrics.score import (
-    assessed,
-    check_parallel,
-    once,
-    read_lines,
-    show,
-    signature,
-    use_utf8,
-)
+from gec.eval.metrics.errant import Block
+from gec.eval.metrics.score import assessed, once, show, signature, use_utf8
+from gec.eval.metrics.statistics import ratio
 from gec.eval.metrics.system_edits import (
     Change,
     Systems,
     changes_by_coder,
     check_sentences,
     only_changes,
-    read_output,
     read_reference,
 )
 
-Counts = NDArray[np.int64]
 _FIXED, _POSITIVE, _BROKEN = range(3)  # numbers of a type; of all types together first
 
 
@@ -259,7 +242,7 @@ def _typed(change: Change, category: bool) -> Change:
 
 def _row(
     system: Sequence[Change], coders: Sequence[Sequence[Change]], types: Sequence[str]
-) -> Counts:
+) -> NDArray[np.int64]:
     """Return a sentence's numbers, see :class:`Measured`."""
     correct = not any(coders)
     row = np.zeros(3 * (len(types) + 1) + 1, dtype=np.int64)
@@ -287,13 +270,8 @@ def _rates(sums: Numbers) -> Numbers:
     """Return success and over-correction of all types together, then of each."""
     correct = sums[..., -1:]
     fixed, positive, broken = (sums[..., i:-1:3] for i in range(3))
-    rates = np.stack([_ratio(fixed, positive), _ratio(broken, correct)], axis=-1)
+    rates = np.stack([ratio(fixed, positive), ratio(broken, correct)], axis=-1)
     return rates.reshape(*rates.shape[:-2], -1)
-
-
-def _ratio(part: Numbers, whole: Numbers) -> Numbers:
-    some = whole > 0
-    return np.where(some, part / np.where(some, whole, 1.0), 0.0)
 
 
 def _rate(part: int, whole: int) -> float | None:
@@ -315,93 +293,4 @@ def rates_main(args: argparse.Namespace) -> int:
     if significance and significance.comparisons:
         score = measured.adjusted(score, significance)
     show(score, as_json=args.json, significance=significance)
-    return 0
-
-
-# ------------------------------------------------------------------------------------ clean text
-
-
-@dataclass(frozen=True, slots=True)
-class CleanScore:
-    """What a system changed in text that has no error.
-
-    Attributes:
-        untouched: share of the sentences that it left alone.
-        sentences: changes of every sentence.
-    """
-
-    per_1000_words: float
-    untouched: float
-    changes: int
-    words: int
-    changed: int
-    sentences: tuple[int, ...]
-    signature: str
-
-    def __str__(self) -> str:
-        total = len(self.sentences)
-        return (
-            f"needless changes: {self.changes} in {self.words} words, "
-            f"{self.per_1000_words:.2f} per 1,000\n"
-            f"sentences changed: {self.changed} of {total} ({100 * self.changed / total:.2f} %)"
-        )
-
-
-def needless(hypotheses: Sequence[str], sources: Sequence[str]) -> CleanScore:
-    """Return what a system changed in correct sentences; an example is at the top of the module.
-
-    Raises:
-        InputError: no word, or different numbers of sentences.
-    """
-    statistics = needless_statistics(hypotheses, sources)
-    changes, words, changed, _ = statistics.rows.sum(axis=0).astype(int).tolist()
-    untouched, fewer = statistics.printed.tolist()
-    each = tuple(statistics.rows[:, 0].astype(int).tolist())
-    return CleanScore(abs(fewer), untouched, changes, words, changed, each, statistics.signature)
-
-
-def needless_statistics(hypotheses: Sequence[str], sources: Sequence[str]) -> Statistics:
-    """Return changes by sentence, for significance.
-
-    The changes in 1,000 words are negative, as the greater score is the better one.
-    """
-    check_parallel([("sources", sources), ("hypotheses", hypotheses)])
-    if not any(source.split() for source in sources):
-        raise InputError("no word to score")
-    rows = [_changes(*pair) for pair in zip(sources, hypotheses, strict=True)]
-    names = ("untouched", "minus_per_1000_words")
-    return Statistics(np.array(rows), _clean, names, "minus_per_1000_words", signature("clean"))
-
-
-def _changes(source: str, hypothesis: str) -> tuple[int, int, int, int]:
-    words = source.split()
-    count = 0
-    if words != hypothesis.split():
-        (match,) = match_sentence(hypothesis, GoldSentence(source, {0: ()}), max_unchanged_words=0)
-        count = len(match.proposed)
-    return count, len(words), count > 0, 1
-
-
-def _clean(sums: Numbers) -> Numbers:
-    changes, words, changed, sentences = (sums[..., i] for i in range(4))
-    untouched = 1 - _ratio(changed, sentences)
-    return np.stack([untouched, -1000 * _ratio(changes, words)], axis=-1)
-
-
-def clean_main(args: argparse.Namespace) -> int:
-    """``gec score clean HYP SOURCE``"""
-    once([args.hypothesis, args.source, args.paired])
-    use_utf8()
-    sources = read_lines(args.source)
-
-    def lines(name: str) -> list[str]:
-        return read_output(args, name, args.source, sources)
-
-    hypotheses = lines(args.hypothesis)
-    significance = assessed(
-        args,
-        lambda: needless_statistics(hypotheses, sources),
-        lambda: needless_statistics(lines(args.paired), sources),
-    )
-    show(needless(hypotheses, sources), as_json=args.json, significance=significance)
     return 0

@@ -281,6 +281,37 @@ def check_parallel(
                     )
 
 
+def check_corpus(
+    metric: str,
+    sources: Sequence[str],
+    hypotheses: Sequence[str],
+    references: Sequence[Sequence[str]],
+) -> None:
+    """Refuse what a metric over sources, outputs and references cannot score.
+
+    Raises:
+        InputError: no reference, no sentence, or lists of different lengths.
+        ConfigError: a string where a list of sentences should be.
+    """
+    if not references:
+        raise InputError(f"{metric} needs at least one reference")
+    sets = [(f"reference {i}", lines) for i, lines in enumerate(references)]
+    check_parallel([("sources", sources), ("hypotheses", hypotheses), *sets])
+    if not sources:
+        raise InputError("no sentence to score")
+
+
+def read_corpus(source: str, references: Sequence[str]) -> tuple[list[str], list[list[str]]]:
+    """Read a file of sources and the files of its references.
+
+    Raises:
+        InputError: a file cannot be read, or they differ in length.
+    """
+    sources, sets = read_lines(source), [read_lines(name) for name in references]
+    check_parallel([(source, sources), *zip(references, sets, strict=True)])
+    return sources, sets
+
+
 def shift(lines: Sequence[str], other: Sequence[str]) -> str:
     """Return what a message about their lengths adds; empty if no line looks shifted."""
     if (i := first_shifted(lines, other)) is None:

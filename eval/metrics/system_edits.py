@@ -8,17 +8,18 @@ refused: two tokenizations have no places in common.
 from __future__ import annotations
 
 import argparse
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from gec.errors import DataError, InputError
-from gec.eval.compare.report import check_fits
-from gec.eval.metrics.errant_compare import Annotation, Block, outside, read_blocks
+from gec.eval.metrics.errant import Annotation, Block, outside, read_blocks
 from gec.eval.metrics.pipeline import chosen_pipeline
 from gec.eval.metrics.score import check_parallel, read_lines, warn_of_outside
 
 _NOTHING = ("noop", "UNK", "Um")  # no edit, or an error without a correction
+_GLUED = re.compile(r"\w[.?!]$")  # a word with the mark that ends its sentence, as in plain text
 
 
 class Change(NamedTuple):
@@ -94,6 +95,41 @@ def read_output(
     check_parallel([(source, sources), (name, lines)])
     check_fits(name, sources, lines, allow_empty=args.allow_empty)
     return lines
+
+
+def check_fits(
+    name: str, sources: Sequence[str], lines: Sequence[str], *, allow_empty: bool = False
+) -> None:
+    """Refuse output that no scorer can say anything sensible about.
+
+    Output is taken for text that is not tokenized if in half of the sentences whose last token is a
+    full stop, an exclamation or a question mark it has such a mark joined to its last word.
+
+    Raises:
+        InputError: a line without words for a sentence that has some, or lines that are not
+            tokenized as the sources are; says the first.
+    """
+    ended = glued = 0
+    first = None
+    for number, (source, line) in enumerate(zip(sources, lines, strict=True), 1):
+        before, after = source.split(), line.split()
+        if before and not after:
+            if allow_empty:
+                continue
+            raise InputError(
+                f"{name}, line {number}: empty, but the sentence is {source[:60]!r}; "
+                "--allow-empty takes it for deleted"
+            )
+        if before and before[-1] in (".", "!", "?"):
+            ended += 1
+            if _GLUED.search(after[-1]) and after[-1] not in before:
+                glued += 1
+                first = first or number
+    if first and glued * 2 >= ended:
+        raise InputError(
+            f"{name}, line {first}: not tokenized as the gold file is: {lines[first - 1][-60:]!r} "
+            f"beside {sources[first - 1][-60:]!r}; separate words and marks by blanks"
+        )
 
 
 def read_reference(name: str) -> Reference:

@@ -26,9 +26,9 @@ def add_options(parser: Parser) -> None:
     add(
         "--rounds",
         type=natural,
-        default=1,
+        default=3,
         metavar="N",
-        help="rounds of timing; 0 takes no times (default: 1)",
+        help="rounds of timing, whose medians are reported; 0 takes no times (default: 3)",
     )
     add("--out", metavar="DIR", help="also write table, JSON and plots to this folder")
     add(

@@ -21,6 +21,6 @@ def add_options(parser: Parser) -> None:
 
 
 def run(args: argparse.Namespace) -> int | None:
-    from gec.eval.metrics.errant_compare import main
+    from gec.eval.metrics.errant import compare_main
 
-    return main(args)
+    return compare_main(args)

@@ -20,6 +20,6 @@ def add_options(parser: Parser) -> None:
 
 
 def run(args: argparse.Namespace) -> int | None:
-    from gec.eval.metrics.rates import clean_main
+    from gec.eval.metrics.clean import main
 
-    return clean_main(args)
+    return main(args)

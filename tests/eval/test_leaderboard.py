@@ -15,8 +15,7 @@ from gec.errors import ConfigError
 from gec.eval.compare import leaderboard
 from gec.eval.compare.leaderboard import METRICS, Metric, TestSet, default_samples, rank
 from gec.eval.compare.significance import Statistics, edit_statistics
-from gec.eval.metrics.errant import Annotator
-from gec.eval.metrics.errant_compare import parse_blocks
+from gec.eval.metrics.errant import Annotator, parse_blocks
 from gec.eval.metrics.m2 import read_gold
 from gec.eval.metrics.pipeline import load_pipeline
 

@@ -1,4 +1,4 @@
-"""``gec errant compare``: a system's edits against reference edits, both M2 files.
+"""A system's edits against reference edits, both as M2 blocks.
 
 Numbers, choices and printed lines are those of ``errant_compare`` in ERRANT 3.0.2 (Bryant, Felice
 and Briscoe 2017). What surprises, kept because published numbers depend on it:
@@ -11,28 +11,15 @@ and Briscoe 2017). What surprises, kept because published numbers depend on it:
 
 from __future__ import annotations
 
-import argparse
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import partial
 from typing import Literal, NamedTuple
 
-from gec.errors import ConfigError, DataError, InputError
+from gec.errors import ConfigError, InputError
 from gec.eval.compare.significance import Statistics, edit_statistics
-from gec.eval.metrics.score import (
-    NOT_M2,
-    as_reference,
-    assessed,
-    first_shifted,
-    once,
-    show,
-    signature,
-    use_utf8,
-    warn,
-    warn_of_bom,
-    warn_of_outside,
-)
-from gec.files import read_document
+from gec.eval.metrics.errant.annotator import Annotator
+from gec.eval.metrics.errant.blocks import Annotation, Block
+from gec.eval.metrics.score import check_parallel, first_shifted, signature
 
 Mode = Literal["dt", "ds", "cs", "cse"]
 Key = tuple[int | str, ...]  # what two edits must share to be equal; depends on the mode
@@ -44,30 +31,8 @@ TITLES: dict[Mode, str] = {
     "cs": "Span-Based Correction",
     "cse": "Span-Based Correction + Classification",
 }
-VERSION = "3.0.2"  # of errant_compare
 _RULE = "-" * 40
-
-
-class Annotation(NamedTuple):
-    """One line ``A start end|||type|||correction|||...|||coder``; ``||`` is not split."""
-
-    start: int
-    end: int
-    type: str
-    correction: str
-    coder: int
-
-
 _NOOP = Annotation(-1, -1, "noop", "-NONE-", 0)
-
-
-@dataclass(frozen=True, slots=True)
-class Block:
-    """A sentence with its annotations; ``line`` is where it begins in its file, from 1."""
-
-    sentence: str
-    annotations: tuple[Annotation, ...]
-    line: int = 1
 
 
 class Counts(NamedTuple):
@@ -162,79 +127,6 @@ class ErrantScore:
             name = kind[0] if level == 1 else kind[2:]
             found[name] = found.get(name, Counts()).plus(counts)
         return found
-
-
-# --------------------------------------------------------------------------------------- read
-
-
-def read_blocks(name: str, *, strict: bool = True) -> list[Block]:
-    """Read an M2 file; an empty one is a single block without words, as for the reference.
-
-    Raises:
-        InputError: missing, unreadable or not UTF-8.
-        DataError: as for :func:`parse_blocks`.
-    """
-    document = read_document(name)
-    warn_of_bom(document)
-    if not document.text.strip():
-        warn(f"{name} is empty: read as one sentence without words and edits")
-    return parse_blocks(document.text, name, strict=strict)
-
-
-def parse_blocks(text: str, name: str, *, strict: bool = True) -> list[Block]:
-    """Return the blocks of M2 text; ``name`` is what messages call it.
-
-    Exactly one empty line separates two blocks; more make empty blocks, or an error.
-
-    Args:
-        strict: refuse a block that does not begin with ``S``; the reference takes any first line
-            for a sentence, so else there is only a warning.
-
-    Raises:
-        DataError: a line is not what it should be; says file and line.
-    """
-    text = text.replace("\r\n", "\n").replace("\r", "\n")
-    stripped = text.strip()
-    line = 1 + text.count("\n", 0, text.find(stripped))
-    blocks: list[Block] = []
-    unlike: list[str] = []
-    for block in stripped.split("\n\n"):
-        lines = block.split("\n")
-        if stripped and lines[0] != "S" and not lines[0].startswith("S "):
-            message = f"{name}, line {line}: expected 'S ...', found {lines[0][:60]!r}; {NOT_M2}"
-            if strict:
-                raise DataError(message)
-            unlike.append(message)
-        annotations = tuple(_annotation(lines[i], name, line + i) for i in range(1, len(lines)))
-        blocks.append(Block(block[2:].partition("\nA")[0], annotations, line))
-        line += len(lines) + 1
-    if unlike:
-        warn(unlike[0])
-    return blocks
-
-
-def outside(blocks: Sequence[Block]) -> list[int]:
-    """Return the lines of edits that do not lie within their sentence; -1 -1 means no place."""
-    lines = []
-    for block in blocks:
-        length = len(block.sentence.split())
-        for line, (start, end, kind, *_) in enumerate(block.annotations, start=block.line + 1):
-            within = 0 <= start <= end <= length or start == end == -1
-            if kind != "noop" and not within:
-                lines.append(line)
-    return lines
-
-
-def _annotation(text: str, name: str, line: int) -> Annotation:
-    fields = text[2:].split("|||")
-    try:
-        start, end = fields[0].split()[:2]
-        return Annotation(int(start), int(end), fields[1], fields[2], int(fields[-1]))
-    except (ValueError, IndexError):
-        raise DataError(
-            f"{name}, line {line}: expected 'A START END|||TYPE|||CORRECTION|||...|||CODER', "
-            f"found {text[:60]!r}"
-        ) from None
 
 
 # ------------------------------------------------------------------------------------ compare
@@ -361,6 +253,33 @@ def compare(
     )
 
 
+def score_errant(
+    hypotheses: Sequence[str],
+    reference: Sequence[Block],
+    *,
+    annotator: Annotator | None = None,
+    mode: Mode = "cs",
+    beta: float = 0.5,
+) -> ErrantScore:
+    """Find the edits of a system's sentences and compare them, as ``gec score errant`` does.
+
+    Args:
+        hypotheses: the corrected sentences, tokenized by blanks.
+        reference: the sources with the annotators' edits.
+        annotator: finds the edits; None takes ERRANT's with the pipeline that it finds.
+        mode, beta: as for :func:`compare`.
+
+    Raises:
+        InputError: different numbers of sentences.
+        ConfigError: as for :func:`compare`, or there is no pipeline.
+    """
+    sources = [block.sentence for block in reference]
+    check_parallel({"the reference": sources, "the hypotheses": hypotheses})
+    annotator = annotator or Annotator()
+    edits = annotator.blocks(sources, hypotheses)
+    return compare(edits, reference, mode=mode, beta=beta, how=annotator.settings)
+
+
 def statistics(score: ErrantScore) -> Statistics:
     """Return the counts of every sentence, of the pair of coders chosen."""
     return edit_statistics(score.sentences, score.beta, score.signature)
@@ -452,78 +371,3 @@ def _listed(edits: Edits) -> list[Key]:
     """Return the edits with their first types; none where the first is a noop."""
     listed: list[Key] = [(*key, edits[key][0]) for key in sorted(edits)]
     return [] if listed and listed[0][0] == -1 else listed
-
-
-def main(args: argparse.Namespace) -> int:
-    """``gec errant compare -hyp FILE -ref FILE``
-
-    Raises:
-        ReferenceExit: on what errant_compare ends with status 1.
-    """
-    _check_options(args)
-    once([args.hyp, args.ref, args.paired])
-    with as_reference(DataError):  # a file that cannot be read stays an InputError
-        hypothesis, reference = (read_blocks(name, strict=False) for name in (args.hyp, args.ref))
-    warn_of_outside(args.hyp, outside(hypothesis))
-    warn_of_outside(args.ref, outside(reference))
-    with as_reference(InputError, ConfigError):
-        compare_files(
-            args,
-            hypothesis,
-            reference,
-            {"version": VERSION},
-            other=lambda: read_blocks(args.paired, strict=False),
-        )
-    return 0
-
-
-def compare_files(
-    args: argparse.Namespace,
-    hypothesis: Sequence[Block],
-    reference: Sequence[Block],
-    how: Mapping[str, object] | None = None,
-    *,
-    other: Callable[[], Sequence[Block]],
-) -> None:
-    """Compare with the options of a command line and print: the end of every command that does.
-
-    Args:
-        other: reads the edits of the system that ``--paired`` names.
-
-    Raises:
-        ConfigError: --json together with -v or -cat.
-        InputError, ConfigError: see :func:`compare`.
-    """
-    _check_options(args)
-    use_utf8()
-    counted = partial(
-        compare,
-        reference=reference,
-        mode=next((mode for mode in TITLES if getattr(args, mode)), "cs"),
-        beta=args.beta,
-        single=args.single,
-        multi=args.multi,
-        filt=args.filt,
-        how=how,
-    )
-    score = counted(hypothesis, verbose=print if args.verbose else None)
-    _warn_of_other_sentences(hypothesis, reference)
-    if args.cat:
-        print(score.table(args.cat))
-    significance = assessed(args, lambda: statistics(score), lambda: statistics(counted(other())))
-    show(score, as_json=args.json, significance=significance)
-
-
-def _check_options(args: argparse.Namespace) -> None:
-    if args.json and (args.verbose or args.cat):
-        raise ConfigError("--json holds every type and sentence already; leave out -v and -cat")
-
-
-def _warn_of_other_sentences(hypothesis: Sequence[Block], reference: Sequence[Block]) -> None:
-    for ours, theirs in zip(hypothesis, reference, strict=True):
-        if ours.sentence.split() != theirs.sentence.split():
-            warn(
-                f"different sentences are compared, first {ours.sentence[:60]!r} (line {ours.line})"
-                f" with {theirs.sentence[:60]!r} (line {theirs.line})"
-            )
-            return

@@ -24,7 +24,7 @@ from collections.abc import Collection, Sequence
 from typing import TYPE_CHECKING, Any
 
 from gec.errors import ConfigError
-from gec.eval.metrics.errant import Annotator, Merge
+from gec.eval.metrics.errant.annotator import Annotator, Merge
 from gec.eval.metrics.pipeline import chosen_pipeline, describe
 from gec.eval.metrics.score import read_lines
 

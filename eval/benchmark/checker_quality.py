@@ -7,12 +7,12 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from gec.errors import ConfigError, InputError
-from gec.eval import m2
 from gec.eval.benchmark.checker_peers.process import Worker
 from gec.eval.benchmark.plain_text import Plain, plain
-from gec.eval.gleu import gleu
-from gec.eval.rates import needless
-from gec.eval.score import check_parallel, read_lines
+from gec.eval.metrics import m2
+from gec.eval.metrics.gleu import gleu
+from gec.eval.metrics.rates import needless
+from gec.eval.metrics.score import check_parallel, read_lines
 
 TOGETHER = 32
 """Texts in one request."""

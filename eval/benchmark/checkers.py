@@ -14,7 +14,7 @@ from dataclasses import asdict
 from pathlib import Path
 
 from gec.errors import ConfigError
-from gec.eval.benchmark import checker_speed, report
+from gec.eval.benchmark import checker_speed, pages
 from gec.eval.benchmark.checker_peers import NAMES
 from gec.eval.benchmark.checker_peers.own import bundle_name
 from gec.eval.benchmark.checker_peers.process import Worker
@@ -30,7 +30,7 @@ from gec.eval.benchmark.checker_quality import (
 from gec.eval.benchmark.checker_speed import Program, Speed
 from gec.eval.benchmark.command import spread
 from gec.eval.benchmark.machine import describe, is_busy, load_average
-from gec.eval.score import print_json, use_utf8, warn
+from gec.eval.metrics.score import print_json, use_utf8, warn
 
 SOURCE = "source"
 """The row of the text as it was."""
@@ -68,7 +68,7 @@ def main(args: argparse.Namespace) -> int:
         speeds = speed(args, programs, sets, about)
         data["speed"] = {row: asdict(found) for row, found in speeds.items()}
         sections["checkers-speed"] = speed_text(speeds)
-    head, described = report.heading(machine, (load_before, load_average()), sys.argv[1:], facts)
+    head, described = pages.heading(machine, (load_before, load_average()), sys.argv[1:], facts)
     how = "\n".join(f"- {name}: {text}" for name, text in about.items())
     if args.format == "json":
         print_json(described | {"checkers": about, "text": TEXT_NOTE} | data)
@@ -76,8 +76,8 @@ def main(args: argparse.Namespace) -> int:
         use_utf8()
         print("\n\n".join([head, *sections.values(), how, TEXT_NOTE]))
     if args.write:
-        pages = {name: f"{head}\n\n{text}\n\n{how}" for name, text in sections.items()}
-        report.write_sections(args.write, pages)
+        written = {name: f"{head}\n\n{text}\n\n{how}" for name, text in sections.items()}
+        pages.write_sections(args.write, written)
     return 0
 
 
@@ -198,7 +198,7 @@ def _overview(gold: Scores, clean: Scores) -> str:
             whole = _together([found[row] for found in clean.values()])
             cells += [f"{whole.per_1000_sentences:.1f}", f"{whole.per_1000_words:.2f}"]
         rows.append(cells)
-    return report.markdown(head, rows)
+    return pages.markdown(head, rows)
 
 
 def _together(changes: Sequence[Corrections | Changes]) -> Changes:
@@ -213,7 +213,7 @@ def _gold_table(rows: Mapping[str, Corrections | Changes]) -> str:
     cells = [
         (row, *(f"{value:.4f}" for value in asdict(score).values())) for row, score in rows.items()
     ]
-    return report.markdown(("checker", "M2 precision", "recall", "F0.5", "GLEU"), cells)
+    return pages.markdown(("checker", "M2 precision", "recall", "F0.5", "GLEU"), cells)
 
 
 def _clean_table(rows: Mapping[str, Corrections | Changes]) -> str:
@@ -230,7 +230,7 @@ def _clean_table(rows: Mapping[str, Corrections | Changes]) -> str:
                 f"{score.per_1000_words:.2f}",
             )
         )
-    return report.markdown(head, cells)
+    return pages.markdown(head, cells)
 
 
 def speed_text(speeds: Mapping[str, Speed]) -> str:
@@ -246,7 +246,7 @@ def speed_text(speeds: Mapping[str, Speed]) -> str:
         )
         for row, found in speeds.items()
     ]
-    return report.markdown(head, cells)
+    return pages.markdown(head, cells)
 
 
 def _fields(score: Corrections | Changes) -> dict[str, float]:

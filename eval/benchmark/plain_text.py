@@ -17,7 +17,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from gec.eval.benchmark.checker_peers import Fix
-from gec.models.foreign import detokenize
+from gec.models.load.foreign import detokenize
 from gec.text.words import tokenize_line
 
 _PENN = {"``": '"', "''": '"', "-LRB-": "(", "-RRB-": ")", "-LSB-": "[", "-RSB-": "]"}

@@ -12,12 +12,12 @@ import pytest
 
 from gec.cli import main
 from gec.errors import ConfigError, InputError
-from gec.eval import m2
 from gec.eval.benchmark import checker_speed, checkers
 from gec.eval.benchmark.checker_peers import Fix
 from gec.eval.benchmark.checker_quality import Changes, Corrections, read_sets, references, scored
 from gec.eval.benchmark.checker_speed import Program, Speed
-from gec.eval.gleu import gleu
+from gec.eval.metrics import m2
+from gec.eval.metrics.gleu import gleu
 
 Capture = pytest.CaptureFixture[str]
 

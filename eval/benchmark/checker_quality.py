@@ -11,8 +11,10 @@ from gec.eval.benchmark.checker_peers.process import Worker
 from gec.eval.benchmark.plain_text import Plain, plain
 from gec.eval.metrics import m2
 from gec.eval.metrics.gleu import gleu
+from gec.eval.metrics.pretrained import corrected
 from gec.eval.metrics.rates import needless
 from gec.eval.metrics.score import check_parallel, read_lines
+from gec.eval.metrics.system_edits import Change
 
 TOGETHER = 32
 """Texts in one request."""
@@ -137,20 +139,13 @@ def references(gold: Sequence[m2.GoldSentence]) -> list[list[str]]:
     """
     annotators = sorted({annotator for sentence in gold for annotator in sentence.edits})
     return [
-        [_corrected(sentence.source, sentence.edits.get(annotator, ())) for sentence in gold]
+        [corrected(sentence.source, _first(sentence.edits.get(annotator, ()))) for sentence in gold]
         for annotator in annotators
     ]
 
 
-def _corrected(source: str, edits: Sequence[m2.GoldEdit]) -> str:
-    tokens = source.split()
-    made: list[str] = []
-    done = 0
-    for edit in sorted(edits, key=lambda edit: (edit.start, edit.end)):
-        if edit.start >= done:
-            made += [*tokens[done : edit.start], *edit.corrections[0].split()]
-            done = edit.end
-    return " ".join([*made, *tokens[done:]])
+def _first(edits: Sequence[m2.GoldEdit]) -> list[Change]:
+    return [Change(e.start, e.end, tuple(e.corrections[0].split())) for e in edits]
 
 
 def correct(

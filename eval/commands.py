@@ -166,6 +166,12 @@ def add_leaderboard(commands: Commands[argparse.ArgumentParser]) -> None:
         help="level of significance after Holm's adjustment (default: 0.05)",
     )
     add("--beta", type=not_negative, default=0.5, metavar="B", help="beta of F (default: 0.5)")
+    add(
+        "--jobs",
+        type=positive,
+        metavar="N",
+        help="processes for metrics side by side (default: one a core)",
+    )
     _add_allow_empty(parser)
     _add_pipeline(parser)
 

@@ -8,8 +8,10 @@ all (:mod:`.plain_text`), so that text which a checker leaves alone is the sourc
 from __future__ import annotations
 
 import argparse
+import os
 import sys
 from collections.abc import Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict
 from pathlib import Path
 
@@ -130,17 +132,24 @@ def quality(
 ) -> tuple[Scores, dict[str, list[list[str]]]]:
     """Return all scores, and every row's outputs, [set][sentence]; fill ``about``."""
     outputs = {SOURCE: [one.sources for one in sets]}
-    for program in programs:
-        remembering = {"remember": True} if program.name == "gec" else {}
-        with Worker(program.name, {**program.options, **remembering}) as worker:
-            about[_label(program)] = worker.about
-            found = correct(worker, list(program.rows.values()), sets, _say)
-        outputs |= {row: found[setting] for row, setting in program.rows.items()}
+    with ThreadPoolExecutor(os.cpu_count()) as pool:  # a thread only waits for its process
+        for program, (said, found) in zip(
+            programs, pool.map(lambda program: _corrected(program, sets), programs), strict=True
+        ):
+            about[_label(program)] = said
+            outputs |= {row: found[setting] for row, setting in program.rows.items()}
     scores = {
         one.name: {row: scored(one, lines[place]) for row, lines in outputs.items()}
         for place, one in enumerate(sets)
     }
     return scores, outputs
+
+
+def _corrected(program: Program, sets: Sequence[TextSet]) -> tuple[str, dict[str, list[list[str]]]]:
+    """Return what a checker says of itself, and its outputs by setting."""
+    remembering = {"remember": True} if program.name == "gec" else {}
+    with Worker(program.name, {**program.options, **remembering}) as worker:
+        return worker.about, correct(worker, list(program.rows.values()), sets, _say)
 
 
 def speed(

@@ -14,6 +14,7 @@ from typing import Protocol
 from gec import __version__
 from gec.cli import (
     batch,
+    bench_checkers,
     bench_correct,
     bench_generate,
     bundle,
@@ -53,6 +54,8 @@ from gec.cli import (
     score_green,
     score_imeasure,
     score_m2,
+    score_pt_errant,
+    score_pt_m2,
     score_rates,
     score_rouge,
     score_sari,
@@ -108,6 +111,8 @@ COMMANDS: dict[str, Command | Group] = {
             "cleme": score_cleme,
             "gotoscorer": score_gotoscorer,
             "imeasure": score_imeasure,
+            "pt-m2": score_pt_m2,
+            "pt-errant": score_pt_errant,
             "rates": score_rates,
             "clean": score_clean,
             "exact": score_exact,
@@ -134,8 +139,8 @@ COMMANDS: dict[str, Command | Group] = {
         {"lines": essays_lines, "back": essays_back},
     ),
     "bench": Group(
-        "Measure decoding: correct (the default) or generate.",
-        {"generate": bench_generate, "correct": bench_correct},
+        "Measure decoding: correct (the default) or generate; or compare checkers.",
+        {"generate": bench_generate, "checkers": bench_checkers, "correct": bench_correct},
         usual="correct",
     ),
     "train": train,

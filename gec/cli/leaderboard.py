@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 
-from gec.cli.arguments import Parser, add_seed, natural, number
+from gec.cli.arguments import Parser, add_seed, natural, number, positive
 from gec.cli.scorer_options import (
     CORRECTED,
     add_allow_empty,
@@ -63,6 +63,12 @@ def add_options(parser: Parser) -> None:
         help="level of significance after Holm's adjustment (default: 0.05)",
     )
     add_beta(add)
+    add(
+        "--jobs",
+        type=positive,
+        metavar="N",
+        help="processes for metrics side by side (default: one a core)",
+    )
     add_allow_empty(add)
     add_pipeline(parser)
 

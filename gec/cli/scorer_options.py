@@ -76,6 +76,30 @@ def add_tokens(add: Add) -> None:
     )
 
 
+def add_encoder(add: Add) -> None:
+    """Add the pretrained encoder whose vectors weigh edits, and how its scores are added up."""
+    add(
+        "--encoder",
+        required=True,
+        metavar="DIR",
+        help="an encoder that transformers can read, with its tokenizer, such as a copy of "
+        "bert-base-uncased, which the authors take",
+    )
+    add(
+        "--layer",
+        type=positive,
+        metavar="N",
+        help="whose vectors are compared (default: bert-score's for BERT, DistilBERT and "
+        "RoBERTa, else the last)",
+    )
+    add(
+        "--level",
+        choices=("corpus", "sentence"),
+        default="corpus",
+        help="scores of the corpus, or means over sentences (default: corpus)",
+    )
+
+
 # ---------------------------------------------------------------------------------------- numbers
 
 

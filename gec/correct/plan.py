@@ -10,8 +10,9 @@ from functools import lru_cache
 from gec.correct.options import Setting
 from gec.edits.edits import WordEdit
 from gec.errors import ConfigError
+from gec.text.language import looks_english
 from gec.text.protection import Overlaps
-from gec.text.segmentation import Sentence, looks_english, segment, windows
+from gec.text.segmentation import Sentence, segment, windows
 from gec.text.spelling import Speller
 from gec.text.subwords import WordCodec
 from gec.text.words import Word, split_tokenized, tokenize_line

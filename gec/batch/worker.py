@@ -21,7 +21,7 @@ def make_engine(
     number: int = 0,
     jobs: int = 1,
 ) -> Correct:
-    """Make worker ``number`` of ``jobs``: its share of the cores, and its GPU if there are any."""
+    """Return worker ``number`` of ``jobs``, with its share of the cores and of the GPUs."""
     import torch
 
     from gec.batch.engine import Engine

@@ -33,7 +33,7 @@ _MATTERS = (
     "tokenized", "batch_size", "max_chars", "device", "precision", "setting", "strategy",
     "tolerance", "beam_size", "min_confidence", "no_spelling",
 )  # fmt: skip
-"""Options of which another value may mean another output."""
+"""The options whose values may change the output."""
 
 
 def add_options(parser: Parser) -> None:
@@ -158,7 +158,7 @@ def _model(args: argparse.Namespace) -> dict[str, object]:
 
 
 def _fingerprint(folder: Path) -> str:
-    """Return a digest of a bundle's files: results of two models must not be mixed."""
+    """Return a digest of a bundle's files, by which a resumed run refuses another model."""
     from hashlib import blake2b
 
     digest = blake2b(digest_size=16)
@@ -174,7 +174,7 @@ def _load_on(args: argparse.Namespace, device: str | None) -> Corrector:
 
 
 def make_format(args: argparse.Namespace, suffix: str | None, name: str) -> Format:
-    """Make the format asked for, else the one that the suffix of ``name`` says, else lines."""
+    """Return the format that the options name, else the one of ``suffix``, else lines."""
     from gec.batch.text import Columns, JsonLines, Lines
 
     columns = Columns(args.column, args.output_column, args.edits_column)
@@ -199,7 +199,7 @@ def make_format(args: argparse.Namespace, suffix: str | None, name: str) -> Form
 
 
 def _check(args: argparse.Namespace) -> None:
-    """Refuse what contradicts itself before a model is loaded."""
+    """Refuse contradictory options before a model is loaded."""
     check_strategy(args)
     if args.resume and args.overwrite:
         raise ConfigError("--resume and --overwrite exclude each other")
@@ -215,7 +215,7 @@ def _check(args: argparse.Namespace) -> None:
 
 
 def _report(totals: Totals, args: argparse.Namespace) -> int:
-    """Say what was done; return 1 if records failed."""
+    """Print the counts; return 1 if records failed, else 0."""
     say(
         f"gec: records {totals.records:,}, changed {totals.changed:,}, edits {totals.edits:,}, "
         f"failed {totals.failed:,}"

@@ -16,7 +16,7 @@ _METAVARS = {
     "cors": "ORIGIN", "allowed_host": "HOST", "trusted_proxy": "ADDRESS", "picky": "NAME",
     "feedback": "FILE.sqlite", "feedback_quota": "BYTES",
 }  # fmt: skip
-_NOT_ON_THE_LINE = {"token"}  # everybody on the machine could read it there
+_NOT_ON_THE_LINE = {"token"}  # everybody on the machine can read a command line
 
 
 def add_options(parser: Parser) -> None:

@@ -7,6 +7,8 @@ from collections import defaultdict
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field, replace
 
+from rapidfuzz.distance import Levenshtein
+
 from gec.correct.confidence import Calibration, Evidence
 from gec.correct.plan import Interrupt, Plan
 from gec.correct.reading import Done, Reading, Share, shares, unread
@@ -189,6 +191,7 @@ class Assembler:
             spelling=math.prod(reading.respelt.get(place, 1.0) for place in places),
             fluency=self.ngrams.prefers(reading.words, first, last, old) if self.ngrams else 0.0,
             others=len(reading.edits) - 1,
+            distance=_distance(old, new),
         )
 
     def _trace(self, hypotheses: Sequence[Hypothesis]) -> Trace | None:
@@ -201,6 +204,13 @@ class Assembler:
             if not hypothesis.truncated:
                 tokens.append("</s>")
         return Trace(steps, tuple(tokens))
+
+
+def _distance(old: Sequence[str], new: Sequence[str]) -> float:
+    """Return the share of letters that replacing ``old`` by ``new`` changes; 0 without either."""
+    if not (old and new):
+        return 0.0
+    return Levenshtein.normalized_distance(" ".join(old).lower(), " ".join(new).lower())
 
 
 def _invents(

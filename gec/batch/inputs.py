@@ -1,4 +1,4 @@
-"""Which files a run corrects: names, patterns and folders become tasks."""
+"""The files that a run corrects: names, patterns and folders become tasks."""
 
 from __future__ import annotations
 
@@ -35,13 +35,14 @@ KINDS = {
     ),
     "code",
 )  # fmt: skip
-"""Formats by suffix, in lower case and without that of a compression."""
+"""Formats by suffix, in lower case and without the suffix of a compression."""
 
 MakeFormat = Callable[[str | None, str], "Format"]
-"""Makes the format of a file, given the kind that its suffix names, if it does."""
+"""Makes the format of a file from the kind that its suffix names (or None) and its name."""
 
 
 def kind_of(name: str) -> str | None:
+    """Return the kind of format that a file's suffix names, or None if the suffix is unknown."""
     return KINDS.get(PurePath(without_compression(name)).suffix.lower())
 
 
@@ -55,17 +56,17 @@ def find(
 ) -> list[Task]:
     """Return a task for every input file, in the order of the inputs and of the names in folders.
 
-    A folder gives its files whose format is known by suffix (``include``: those that match), but
-    none that its .gitignore files or ``exclude`` name; a pattern (``docs/**/*.md``) gives the files
-    that it matches, without those same exceptions. If there is one input file, ``output`` is a
-    file, unless it is a folder or ends with a slash. Otherwise ``output`` is a folder, in which the
-    files lie as they do in the input folders.
+    A folder gives its files whose format is known by suffix (with ``include``: the files that
+    match), except those that a .gitignore or ``exclude`` names; a pattern (``docs/**/*.md``) gives
+    the files that it matches, with the same exceptions. If there is one input file, ``output`` is
+    a file, unless it is a folder or ends with a slash. Otherwise ``output`` is a folder, in which
+    the files lie as they do in the input folders.
 
     Raises:
         InputError: an input does not exist, or nothing matches.
-        ConfigError: two inputs have one output, or an output is an input.
+        ConfigError: two inputs have the same output, or an output is an input.
     """
-    found: list[tuple[str, str]] = []  # a file, and its name in an output folder
+    found: list[tuple[str, str]] = []  # file, and its name in an output folder
     folders = False
     for name in inputs:
         if name == STANDARD or is_url(name):
@@ -97,10 +98,10 @@ def find(
 
 
 def walk(root: Path, wanted: Callable[[str], object], exclude: Sequence[str] = ()) -> Iterator[str]:
-    """Names of a folder's files, relative to it, that are ``wanted``.
+    """Yield the names, relative to ``root``, of the folder's files that are ``wanted``.
 
-    Without those that ``exclude`` names or a .gitignore: in the folder, below it, or above it up
-    to the top of the repository.
+    Files that ``exclude`` or a .gitignore names are left out; a .gitignore counts in the folder,
+    below it, and above it up to the top of the repository.
     """
     unwanted = _spec([".git/", *exclude])
 
@@ -124,9 +125,9 @@ def walk(root: Path, wanted: Callable[[str], object], exclude: Sequence[str] = (
 
 
 def _ignored_above(folder: Path) -> list[tuple[Path, GitIgnoreSpec]]:
-    """The rules of the .gitignore files in the folders over one, the highest first.
+    """Return the rules of the .gitignore files in the folders above one, the highest first.
 
-    None where they name the folder itself: who asks for it wants it.
+    If the rules name the folder itself, there are none: a user who names the folder wants it.
     """
     found: list[tuple[Path, GitIgnoreSpec]] = []
     for above in folder.parents if not (folder / ".git").exists() else ():
@@ -148,7 +149,7 @@ def _spec(lines: Iterable[str]) -> GitIgnoreSpec:
 
 
 def _ignored(path: Path, slash: str, rules: Iterable[tuple[Path, GitIgnoreSpec]]) -> bool:
-    """What the .gitignore files say, of which the nearest decides."""
+    """Whether the .gitignore files name a path; the nearest file decides."""
     verdict = False
     for folder, spec in rules:
         found = spec.check_file(path.relative_to(folder).as_posix() + slash)
@@ -160,7 +161,7 @@ def _ignored(path: Path, slash: str, rules: Iterable[tuple[Path, GitIgnoreSpec]]
 def _matching(
     pattern: str, include: Sequence[str], exclude: Sequence[str]
 ) -> Iterator[tuple[str, str]]:
-    """Files that match, with their names relative to the pattern's fixed beginning."""
+    """Yield the files that match, with their names relative to the pattern's fixed beginning."""
     fixed = _fixed(pattern)
     wanted = _spec(include) if include else None
     unwanted = _spec(exclude)
@@ -172,7 +173,7 @@ def _matching(
 
 
 def expand(pattern: str) -> Iterator[str]:
-    """Files that match a pattern (``docs/**/*.md``), sorted, without what a .gitignore names."""
+    """Yield the files that match a pattern (``docs/**/*.md``), sorted, unless git ignores them."""
     fixed = _fixed(pattern)
     ignored = _gitignored(fixed.resolve())
     for name in sorted(glob.glob(pattern, recursive=True)):  # noqa: PTH207
@@ -181,7 +182,7 @@ def expand(pattern: str) -> Iterator[str]:
 
 
 def _fixed(pattern: str) -> Path:
-    """The folders that a pattern begins with."""
+    """Return the folder that a pattern begins with, up to the first wildcard."""
     fixed = Path()
     for part in Path(pattern).parts[:-1]:
         if glob.has_magic(part):
@@ -191,11 +192,11 @@ def _fixed(pattern: str) -> Path:
 
 
 def _gitignored(top: Path) -> Callable[[PurePath], bool]:
-    """Return what tells of a path below a folder whether :func:`walk` would leave it out."""
+    """Return a function that says whether :func:`walk` of ``top`` would ignore a path below it."""
 
     @cache
     def rules(folder: Path) -> list[tuple[Path, GitIgnoreSpec]] | None:
-        """Those that hold in a folder; None where they name it."""
+        """Return the rules that hold in a folder, or None if they name the folder."""
         found = _ignored_above(top) if folder == top else rules(folder.parent)
         if found is None or (folder != top and _ignored(folder, "/", found)):
             return None
@@ -211,7 +212,7 @@ def _gitignored(top: Path) -> Callable[[PurePath], bool]:
 
 
 def _output_inside(folder: str, output: str) -> list[str]:
-    """A pattern for the output folder where it lies in the input folder."""
+    """Return a pattern for the output folder if it lies in the input folder."""
     try:
         inner = Path(output).resolve().relative_to(Path(folder).resolve())
     except ValueError:

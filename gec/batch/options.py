@@ -1,4 +1,7 @@
-"""The options of ``gec batch``, and from options to a run. Imports nothing heavy at the top."""
+"""The options of ``gec batch``, and the run that they describe.
+
+This module imports nothing heavy at the top.
+"""
 
 from __future__ import annotations
 
@@ -35,12 +38,13 @@ _MATTERS = (
     "tokenized", "batch_size", "max_chars", "device", "precision", "setting", "strategy",
     "tolerance", "beam_size", "min_confidence", "no_spelling",
 )  # fmt: skip
-"""Options of which another value may mean another output."""
+"""The options whose values may change the output."""
 
 Run = Callable[[argparse.Namespace], int | None]
 
 
 def add_batch(commands: Commands[argparse.ArgumentParser], run: Run) -> None:
+    """Add the command ``gec batch`` with its options; ``run`` runs it."""
     parser = command(
         commands, "batch", run, "Correct corpora: lines, JSON Lines, tables, folders of documents."
     )
@@ -124,9 +128,10 @@ def _add_running(group: argparse._ActionsContainer) -> None:
 
 
 def main(args: argparse.Namespace, load: Callable[..., Corrector], model: Mapping[str, Any]) -> int:
-    """Run ``gec batch``; ``load(device=..., threads=...)`` makes a corrector, in any process.
+    """Run ``gec batch`` and return the exit status: 1 if records failed, else 0.
 
-    ``model`` describes what it makes: a run is resumed only with the same.
+    ``load(device=..., threads=...)`` makes a corrector, in any process. ``model`` describes that
+    corrector: a run can be resumed only with the same description.
     """
     from gec.batch.blocks import Size
     from gec.batch.inputs import find
@@ -166,7 +171,7 @@ def main(args: argparse.Namespace, load: Callable[..., Corrector], model: Mappin
 
 
 def fingerprint(folder: Path) -> str:
-    """A digest of the files of a bundle: results of two models must not be mixed."""
+    """Return a digest of a bundle's files, by which a resumed run refuses another model."""
     digest = blake2b(digest_size=16)
     for path in sorted(p for p in folder.rglob("*") if p.is_file()):
         digest.update(path.relative_to(folder).as_posix().encode() + b"\0")
@@ -184,7 +189,7 @@ def make_engine(
     number: int = 0,
     jobs: int = 1,
 ) -> Correct:
-    """Make worker ``number`` of ``jobs``: its share of the cores, and its GPU if there are any."""
+    """Return worker ``number`` of ``jobs``, with its share of the cores and of the GPUs."""
     import torch
 
     from gec.batch.engine import Engine
@@ -202,7 +207,7 @@ def make_engine(
 
 
 def make_format(args: argparse.Namespace, suffix: str | None, name: str) -> Format:
-    """Make the format asked for, else the one that the suffix of ``name`` says, else lines."""
+    """Return the format that the options name, else the one of ``suffix``, else lines."""
     from gec.batch.text import Columns, JsonLines, Lines
 
     columns = Columns(args.column, args.output_column, args.edits_column)
@@ -227,7 +232,7 @@ def make_format(args: argparse.Namespace, suffix: str | None, name: str) -> Form
 
 
 def _check(args: argparse.Namespace) -> None:
-    """Refuse what contradicts itself before a model is loaded."""
+    """Refuse contradictory options before a model is loaded."""
     check_strategy(args)
     if args.resume and args.overwrite:
         raise ConfigError("--resume and --overwrite exclude each other")
@@ -243,7 +248,7 @@ def _check(args: argparse.Namespace) -> None:
 
 
 def _report(totals: Totals, args: argparse.Namespace) -> int:
-    """Say what was done; 1 where records failed."""
+    """Print the counts; return 1 if records failed, else 0."""
     _say(
         f"gec: records {totals.records:,}, changed {totals.changed:,}, edits {totals.edits:,}, "
         f"failed {totals.failed:,}"

@@ -1,4 +1,4 @@
-"""The options of ``gec serve`` and ``gec feedback``. Imports nothing heavy."""
+"""The options of ``gec serve`` and ``gec feedback``; this module imports nothing heavy."""
 
 from __future__ import annotations
 
@@ -18,10 +18,11 @@ _METAVARS = {
     "cors": "ORIGIN", "allowed_host": "HOST", "trusted_proxy": "ADDRESS", "picky": "NAME",
     "feedback": "FILE.sqlite", "feedback_quota": "BYTES",
 }  # fmt: skip
-_NOT_ON_THE_LINE = {"token"}  # everybody on the machine could read it there
+_NOT_ON_THE_LINE = {"token"}  # everybody on the machine can read a command line
 
 
 def add_serve(commands: Commands[argparse.ArgumentParser], run: Run) -> None:
+    """Add the command ``gec serve`` with its options; ``run`` runs it."""
     parser = command(commands, "serve", run, "Serve the editor and the APIs.")
     add = parser.add_argument
     add("--config", metavar="FILE", help="a TOML file; its table [serve] has these settings")
@@ -53,6 +54,7 @@ def _add_setting(parser: argparse.ArgumentParser, name: str, help: str, default:
 
 
 def add_feedback(commands: Commands[argparse.ArgumentParser], run: Run) -> None:
+    """Add the command ``gec feedback`` with its steps; ``run`` runs it."""
     summary = "Use what users accepted and ignored in the editor."
     parser = commands.add_parser("feedback", help=summary, description=summary, allow_abbrev=False)
     steps = parser.add_subparsers(title="commands", metavar="COMMAND", required=True)

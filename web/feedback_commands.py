@@ -1,4 +1,4 @@
-"""``gec feedback``: stored feedback as training data, all of it as JSON, and its erasure."""
+"""``gec feedback``: exports stored feedback as training data, lists it as JSON, erases it."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ _LAST_COMPLETE = """
 
 @dataclass(frozen=True, slots=True)
 class Record:
-    """A stored sentence; ``decisions`` has one for each edit, None where there is none."""
+    """A stored sentence; ``decisions`` has an entry for each edit, None if it is undecided."""
 
     id: str
     day: str
@@ -55,7 +55,7 @@ def main(args: argparse.Namespace) -> int:
         print(f"{count} sentence{'' if count == 1 else 's'} deleted")
         return 0
     found = listed(args.file) if args.step == "list" else export(args.file, args.format)
-    lines = chain([next(found, "")], found)  # a bad file is found before another is overwritten
+    lines = chain([next(found, "")], found)  # a bad file fails before another is overwritten
     _write(lines, args.output)
     return 0
 
@@ -75,12 +75,13 @@ def _write(lines: Iterable[str], output: str) -> None:
 def export(path: str, form: str) -> Iterator[str]:
     """Yield the M2 blocks, or the lines of parallel text, of all sentences fully decided.
 
-    A sentence has the edits that were accepted; one of which all were ignored stays as it is. One
-    with an edit undecided is left out: nobody has said whether that is an error. Of several
-    records of the same sentence the last one counts. Words are set off by blanks in both forms.
+    A sentence gets the edits that were accepted; if all its edits were ignored, it stays as it is.
+    A sentence with an undecided edit is left out: nobody has said whether that edit is an error.
+    Of several records of the same sentence the last one counts. Both forms have blanks between
+    words.
 
     Raises:
-        InputError: the file is not there, or not one of ours.
+        InputError: the file does not exist, or is not a feedback file.
     """
     for record in records(path, _LAST_COMPLETE):
         made = [e for e, d in zip(record.edits, record.decisions, strict=True) if d == "accepted"]
@@ -96,7 +97,7 @@ def export(path: str, form: str) -> Iterator[str]:
 
 
 def listed(path: str) -> Iterator[str]:
-    """Yield everything that is stored, decided or not: a JSON object a line."""
+    """Yield everything that is stored, decided or not, as lines of one JSON object each."""
     for record in records(path):
         edits = [
             {
@@ -127,7 +128,11 @@ def delete(args: argparse.Namespace) -> int:
 
 
 def records(path: str, which: str = "") -> Iterator[Record]:
-    """Yield what is stored, oldest first; ``which`` is a condition in SQL."""
+    """Yield the stored records, oldest first; ``which`` is a condition in SQL.
+
+    Raises:
+        InputError: the file does not exist, or is not a feedback file.
+    """
     with _opened(path) as base:
         try:
             for _, rows in groupby(base.execute(_READ.format(which)), key=lambda row: row[0]):

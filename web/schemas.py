@@ -1,4 +1,4 @@
-"""The JSON schemas of the API: requests are checked with them and /openapi.json is made of them."""
+"""The JSON schemas of the API, which check the requests and describe them in /openapi.json."""
 
 from __future__ import annotations
 
@@ -320,7 +320,7 @@ class Validators:
 
 
 def _explain(error: ValidationError) -> str:
-    """Say what is wrong without quoting more of the value than a name."""
+    """Return one line about an error that quotes at most a name of the value."""
     wanted: Any = error.validator_value
     rule = str(error.validator)
     if rule == "type":

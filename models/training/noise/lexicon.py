@@ -1,7 +1,7 @@
 """Word knowledge of the noise: inflections, confusions with counts, misspellings.
 
-Built once from the word lists into plain dicts; everything in it is immutable by convention and
-pickles, so that worker processes share one build.
+A lexicon is built once from the word lists. It consists of plain dicts, immutable by convention,
+that can be pickled, so worker processes share one build.
 """
 
 from __future__ import annotations
@@ -44,6 +44,7 @@ _MIN_SHARE = 0.04
 
 
 def weighted(counts: Mapping[str, float]) -> Weighted:
+    """Return the choices that are drawn in proportion to their counts."""
     return tuple(counts), tuple(accumulate(counts.values()))
 
 
@@ -55,12 +56,12 @@ def draw(choices: Weighted, rng: random.Random) -> str:
 
 @dataclass(frozen=True)
 class Lexicon:
-    """What the error functions look words up in; all keys are lower case unless noted."""
+    """The tables in which the error functions look up words; keys are lower case unless noted."""
 
     verbs: dict[str, dict[str, str]]
     """base -> marker -> form; every verb has "", "+s", "+ed", "+en" and "+ing"."""
     verb_of: dict[str, tuple[str, str]]
-    """form -> (base, marker); a form of several readings has its likeliest."""
+    """form -> (base, marker); a form with several readings has the likeliest one."""
     verbness: dict[str, float]
     """base -> share of its uses as a verb, 0 to 1, guessed from the counts of its forms."""
     plurals: dict[str, str]
@@ -76,17 +77,17 @@ class Lexicon:
     adjectives: dict[str, str]
     """adverb in -ly -> adjective."""
     confusions: dict[str, Weighted]
-    """correct word -> what people wrote, other words only."""
+    """correct word -> other words that people wrote instead."""
     derivations: dict[str, Weighted]
-    """correct word -> a word of the same stem people wrote: important -> importance."""
+    """correct word -> words of the same stem that people wrote instead: important -> importance."""
     prepositions: dict[str, Weighted]
-    """correct preposition -> what people wrote."""
+    """correct preposition -> words that people wrote instead."""
     misspellings: dict[str, Weighted]
     """correct word -> its known misspellings."""
     missing: dict[str, float]
-    """word -> weight with which people leave it out."""
+    """word -> weight with which people leave the word out."""
     extra: Weighted
-    """Words people put in where none belongs."""
+    """Words that people add where no word belongs."""
     homophones: dict[str, tuple[str, ...]]
     names: frozenset[str]
     """Words with a fixed capital, as written: Monday, English."""
@@ -94,6 +95,7 @@ class Lexicon:
     """Ordinary lower-case words."""
 
     def form(self, base: str, marker: str) -> str:
+        """Return the form of a verb, e.g. "went" for "go" and "+ed"; other words stay."""
         forms = self.verbs.get(base)
         return forms[marker] if forms else base
 
@@ -165,7 +167,7 @@ def _rows(path: Path, columns: int) -> Iterator[list[str]]:
 
 
 def _counted(path: Path) -> dict[str, float]:
-    """The single lower-case words of a count list."""
+    """Return the single lower-case words of a count list, with their counts."""
     total: Counter[str] = Counter()
     for word, n in _rows(path, 2):
         if word.isalpha():
@@ -174,7 +176,7 @@ def _counted(path: Path) -> dict[str, float]:
 
 
 def _variants(lists_dir: Path) -> set[frozenset[str]]:
-    """Pairs of British and American spellings of one word."""
+    """Return the pairs of British and American spellings of one word."""
     pairs = set()
     for line in _lines(lists_dir / "varcon.txt.xz"):
         spellings = re.findall(r": ([a-z]+)(?= |$)", line) if not line.startswith("#") else []
@@ -184,7 +186,7 @@ def _variants(lists_dir: Path) -> set[frozenset[str]]:
 
 
 def _replaces(lists_dir: Path, counts: Mapping[str, int]) -> Iterator[tuple[str, str, int]]:
-    """Yield (correct, written, count) of real words that are not spellings of one another."""
+    """Yield (correct, written, count) of real words that are not two spellings of one word."""
     variants = _variants(lists_dir)
     for right, wrong, n in _rows(lists_dir / "errorify_common_replaces.tsv.xz", 3):
         right, wrong = right.lower(), wrong.lower()
@@ -206,7 +208,7 @@ def _common(
     inflections: Inflections,
     adverbs: Mapping[str, str],
 ) -> frozenset[str]:
-    """Words that are written without a capital: the word counts are all lower case."""
+    """Return the words that are written without a capital; the word counts do not tell."""
     upper: Counter[str] = Counter()
     plain: Counter[str] = Counter()
     for right, _, n in _rows(lists_dir / "errorify_common_replaces.tsv.xz", 3):
@@ -216,7 +218,7 @@ def _common(
         common |= {right for _, right in _rows(lists_dir / name, 2) if right.islower()}
     for line in _lines(lists_dir / "verb-form-vocab.txt.xz"):
         common |= {form for form in line.partition(":")[0].split("_") if form.islower()}
-    for base, _, form in inflections.entries():  # names have hardly a plural
+    for base, _, form in inflections.entries():  # names hardly have a plural
         if counts.get(form, 0) > 0.02 * counts.get(base, 0):
             common |= {base, form}
     common |= {*adverbs, *adverbs.values()}
@@ -273,7 +275,7 @@ def _verb_readings(
 
 
 def _verbness(base: str, forms: Mapping[str, str], counts: Mapping[str, int]) -> float:
-    """Nouns are seldom inflected with -ed and -ing: their share tells verbs from nouns."""
+    """Return the share of a word's uses as a verb: nouns seldom take -ed and -ing."""
     plain = counts.get(base, 0) + 2 * counts.get(forms["+s"], 0)
     inflected = counts.get(forms["+ing"], 0) + counts.get(forms["+ed"], 0)
     return min(1.0, 1.5 * inflected / (plain + inflected + 1)) if forms["+ed"] != base else 0.8
@@ -341,7 +343,7 @@ class _Stems:
 def _confusions(
     replaces: Iterable[tuple[str, str, int]], stems: _Stems, common: Container[str]
 ) -> tuple[dict[str, Weighted], dict[str, Weighted], dict[str, Weighted]]:
-    """Sort the counted replacements by kind: words, words of one stem, prepositions."""
+    """Return the counted replacements by kind: words, words of one stem, prepositions."""
     words: dict[str, dict[str, float]] = defaultdict(dict)
     derived: dict[str, dict[str, float]] = defaultdict(dict)
     prepositions: dict[str, dict[str, float]] = defaultdict(dict)
@@ -370,12 +372,12 @@ def _confusions(
 
 
 def _alike(left: str, right: str) -> bool:
-    """Whether two words look alike; other exchanges are a matter of style or of the content."""
+    """Whether two words look alike; other replacements are a matter of style or content."""
     return SequenceMatcher(None, left, right, autojunk=False).ratio() >= 0.66
 
 
 def _usual(kinds: Mapping[str, Mapping[str, float]]) -> dict[str, Weighted]:
-    """Leave out what makes up a small share of what people wrote for a word."""
+    """Return the replacements without those that are a small share of a word's replacements."""
     usual = {}
     for word, counts in kinds.items():
         least = _MIN_SHARE * sum(counts.values())
@@ -384,7 +386,7 @@ def _usual(kinds: Mapping[str, Mapping[str, float]]) -> dict[str, Weighted]:
 
 
 def _misspellings(lists_dir: Path, counts: Mapping[str, int]) -> dict[str, Weighted]:
-    """Misspellings that are no words themselves, the ones learners made weighing most."""
+    """Return the misspellings that are not words themselves; learners' misspellings weigh most."""
     found: dict[str, dict[str, float]] = defaultdict(dict)
 
     def add(wrong: str, right: str, weight: float) -> None:
@@ -409,7 +411,7 @@ def _misspellings(lists_dir: Path, counts: Mapping[str, int]) -> dict[str, Weigh
 
 
 def _homophones(lists_dir: Path, counts: Mapping[str, int]) -> dict[str, tuple[str, ...]]:
-    """Sound-alikes; a rare word is no slip for a frequent one."""
+    """Return words that sound alike; nobody writes a rare word for a frequent one by mistake."""
     variants = _variants(lists_dir)
     found: dict[str, set[str]] = defaultdict(set)
     for line in _lines(lists_dir / "homophones_cmudict.tsv.xz"):

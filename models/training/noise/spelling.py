@@ -26,7 +26,7 @@ _DOUBLES = frozenset("bdfglmnprst")
 
 
 def spelling(words: list[str], rng: random.Random, lexicon: Lexicon) -> list[str] | None:
-    """because -> becuase; words of four letters and more, no names."""
+    """because -> becuase; in words of four letters and more that are not names."""
     places = [
         (i, word.lower())
         for i, word in enumerate(words)
@@ -47,7 +47,7 @@ def spelling(words: list[str], rng: random.Random, lexicon: Lexicon) -> list[str
 
 
 def misspell(word: str, rng: random.Random) -> str:
-    """Make one slip in a lower-case word; the word itself where the slip finds no place."""
+    """Return a lower-case word with one slip, or the word itself if the slip has no place."""
     slips: tuple[Callable[[str, random.Random], str], ...] = (_sound, _doubling, _drop, _swap, _key)
     return rng.choices(slips, (4, 3, 2, 2, 1))[0](word, rng)
 

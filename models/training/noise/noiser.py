@@ -138,7 +138,7 @@ class Noiser:
         return min(1 + poisson(mean, rng), self.max_errors)
 
     def _one_error(self, words: list[str], rng: random.Random) -> list[str]:
-        """Return the words with one error, its type drawn by rate; types that do not fit drop out."""
+        """Return the words with one error, its type drawn by rate; unfitting types drop out."""
         weights = self._weights.copy()
         for _ in weights:
             pick = rng.choices(self._order, weights)[0]

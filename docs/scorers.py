@@ -22,7 +22,7 @@ from unittest import mock
 
 from gec.cli import main
 from gec.eval.metrics.cleme import cleme
-from gec.eval.metrics.errant_compare import parse_blocks
+from gec.eval.metrics.errant import parse_blocks
 from gec.eval.metrics.gotoscorer import gotoscorer
 from gec.eval.metrics.green import green
 from gec.eval.metrics.imeasure import imeasure

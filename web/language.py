@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from functools import cache
 
-from gec.text.segmentation import looks_english
+from gec.text.language import looks_english
 from gec.text.words import split_words
 
 LEAST_WORDS = 5
@@ -20,7 +20,7 @@ def foreign(text: str, knows: Callable[[str], bool] | None = None) -> float:
     """Return 0 if a text is or may be English; otherwise the confidence, up to 1, that it is not.
 
     A text is English if it has neither another script nor the function words of another language
-    (:func:`gec.text.segmentation.looks_english`), and if enough of its words are English function
+    (:func:`gec.text.language.looks_english`), and if enough of its words are English function
     words or known to the dictionary (``knows``). The time is linear in the length of the text.
     """
     words = split_words(text)

@@ -1,16 +1,15 @@
 """SARI, the metric of text simplification, with the numbers of EASSE.
 
 Xu, Napoles, Pavlick, Chen and Callison-Burch 2016, "Optimizing Statistical Machine Translation for
-Text Simplification"; EASSE: Alva-Manchego, Martin, Scarton and Specia 2019. What the output added,
-kept and deleted of the source is compared with what the references did, for n-grams of 1 to 4
-words, summed over the corpus first.
+Text Simplification"; EASSE: Alva-Manchego, Martin, Scarton and Specia 2019. SARI compares the
+n-grams of 1 to 4 words that the output added, kept and deleted with those that the references
+added, kept and deleted; counts are summed over the corpus first.
 """
 
 from __future__ import annotations
 
 import argparse
 import re
-from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -18,15 +17,24 @@ from functools import partial
 import numpy as np
 from numpy.typing import NDArray
 
-from gec.errors import ConfigError, InputError
+from gec.errors import ConfigError
 from gec.eval.compare.significance import Numbers, Statistics
-from gec.eval.metrics.score import assessed, check_parallel, once, read_lines, show, signature
+from gec.eval.metrics.ngrams import Grams, Words, ngrams
+from gec.eval.metrics.score import (
+    assessed,
+    check_corpus,
+    check_parallel,
+    once,
+    read_corpus,
+    read_lines,
+    show,
+    signature,
+)
+from gec.eval.metrics.statistics import ratio
 from gec.extras import missing
 
-Counts = NDArray[np.int64]  # [3, 4, 3]: add, keep, delete; order; right, done, wanted
-Rates = NDArray[np.float64]
+Done = NDArray[np.int64]  # [3, 4, 3]: add, keep, delete; order; right, done, wanted
 Tokenizer = Callable[[str], str]
-Words = Sequence[str]
 
 TOKENIZERS = ("13a", "intl", "moses", "penn", "none")
 _ORDERS = 4
@@ -35,7 +43,7 @@ _ADD, _KEEP, _DELETE = range(3)
 
 @dataclass(frozen=True, slots=True)
 class SariScore:
-    """From 0 to 100: the mean of the three operations' scores, and each of them."""
+    """The mean of the three operations' scores, and each of the three, from 0 to 100."""
 
     value: float
     add: float
@@ -67,11 +75,11 @@ def sari(
         hypotheses: the simplified ones.
         references: [set][sentence].
         tokenizer: one of :data:`TOKENIZERS`; Moses and Penn need the package sacremoses.
-        lowercase: compare in lower case.
-        legacy: as the first releases: case is kept and the source is not tokenized.
-        f1_for_deletion: deletion by F1, else by precision, as the paper has it.
-        paper_version: F1 of precision and recall averaged over the orders, as the paper has it,
-            where else F1 of every order is averaged, as the authors' program has it.
+        lowercase: whether to compare in lower case.
+        legacy: whether to do as the first releases: keep the case, and not tokenize the source.
+        f1_for_deletion: whether F1 scores deletion; otherwise precision, as in the paper.
+        paper_version: whether to take F1 of precision and recall averaged over the orders, as in
+            the paper; otherwise F1 of every order is averaged, as in the authors' program.
 
     Raises:
         InputError: no sentence, or lists of different lengths.
@@ -102,7 +110,7 @@ def statistics(
     paper_version: bool = False,
 ) -> Statistics:
     """Return every sentence's counts; arguments and errors as for :func:`sari`."""
-    _check(sources, hypotheses, references)
+    check_corpus("SARI", sources, hypotheses, references)
     lowercase = lowercase and not legacy
     tokenize = _tokenizer(tokenizer)
 
@@ -138,8 +146,8 @@ def _of(statistics: Statistics) -> SariScore:
 
 def _scores(counts: Numbers, f1_for_deletion: bool, paper_version: bool) -> Numbers:
     """Return SARI and the scores of its operations, [..., 4], of counts [..., 3, 4, 3]."""
-    precision = _ratio(counts[..., 0], counts[..., 1])
-    recall = _ratio(counts[..., 0], counts[..., 2])
+    precision = ratio(counts[..., 0], counts[..., 1])
+    recall = ratio(counts[..., 0], counts[..., 2])
     if paper_version:
         precision, recall = (rates.mean(axis=-1, keepdims=True) for rates in (precision, recall))
     rates = _f1(precision, recall)
@@ -148,17 +156,6 @@ def _scores(counts: Numbers, f1_for_deletion: bool, paper_version: bool) -> Numb
     parts = 100 * rates.mean(axis=-1)
     add, keep, delete = (parts[..., i] for i in (_ADD, _KEEP, _DELETE))
     return np.stack([(add + keep + delete) / 3, add, keep, delete], axis=-1)
-
-
-def _check(
-    sources: Sequence[str], hypotheses: Sequence[str], references: Sequence[Sequence[str]]
-) -> None:
-    if not references:
-        raise InputError("SARI needs at least one reference")
-    if not sources:
-        raise InputError("no sentence to score")
-    sets = [(f"reference {i}", lines) for i, lines in enumerate(references)]
-    check_parallel([("sources", sources), ("hypotheses", hypotheses), *sets])
 
 
 def _tokenizer(name: str) -> Tokenizer:
@@ -177,24 +174,24 @@ def _tokenizer(name: str) -> Tokenizer:
     moses = MosesTokenizer()
     if name == "moses":
         return partial(moses.tokenize, return_str=True, escape=False)
-    for rules in ("MOSES_PENN_REGEXES_1", "MOSES_PENN_REGEXES_2"):  # not all compiled since 0.1
+    for rules in ("MOSES_PENN_REGEXES_1", "MOSES_PENN_REGEXES_2"):  # since 0.1 some are strings
         setattr(moses, rules, [(re.compile(rule), new) for rule, new in getattr(moses, rules)])
     return partial(moses.penn_tokenize, return_str=True)
 
 
-def _count_sentence(source: Words, hypothesis: Words, references: Sequence[Words]) -> Counts:
+def _count_sentence(source: Words, hypothesis: Words, references: Sequence[Words]) -> Done:
     counts = [_count_order(source, hypothesis, references, n) for n in range(1, _ORDERS + 1)]
     return np.stack(counts, axis=1)
 
 
-def _count_order(source: Words, hypothesis: Words, references: Sequence[Words], n: int) -> Counts:
-    """Return [3, 3]: for add, keep and delete what was done rightly, done, and to be done.
+def _count_order(source: Words, hypothesis: Words, references: Sequence[Words], n: int) -> Done:
+    """Return counts [3, 3]: for add, keep and delete the n-grams done rightly, done, and wanted.
 
-    Source and output count as often as there are references, so that all sides weigh the same.
-    Additions are counted once however often they occur.
+    Source and output count once for each reference, so that all sides weigh the same. An added
+    n-gram counts once, however often it occurs.
     """
-    before, after = _ngrams(source, n), _ngrams(hypothesis, n)
-    wanted = sum((_ngrams(reference, n) for reference in references), Counter[tuple[str, ...]]())
+    before, after = ngrams(source, n), ngrams(hypothesis, n)
+    wanted = sum((ngrams(reference, n) for reference in references), Grams())
     counts = np.zeros((3, 3), dtype=np.int64)
     added, to_add = after.keys() - before.keys(), wanted.keys() - before.keys()
     counts[_ADD] = len(added & to_add), len(added), len(to_add)
@@ -208,16 +205,7 @@ def _count_order(source: Words, hypothesis: Words, references: Sequence[Words], 
     return counts
 
 
-def _ngrams(words: Words, n: int) -> Counter[tuple[str, ...]]:
-    return Counter(zip(*(words[i:] for i in range(n)), strict=False))
-
-
-def _ratio(part: Rates, whole: Rates) -> Rates:
-    """Divide; 0 if there is nothing to divide by."""
-    return np.where(whole > 0, part / np.maximum(whole, 1), 0.0)
-
-
-def _f1(precision: Rates, recall: Rates) -> Rates:
+def _f1(precision: Numbers, recall: Numbers) -> Numbers:
     both = precision + recall
     return 2 * precision * recall / np.where(both > 0, both, 1.0)
 
@@ -225,10 +213,9 @@ def _f1(precision: Rates, recall: Rates) -> Rates:
 def main(args: argparse.Namespace) -> int:
     """``gec score sari``"""
     once([args.source, args.hypothesis, *args.references, args.paired])
-    sources, hypotheses = read_lines(args.source), read_lines(args.hypothesis)
-    references = [read_lines(name) for name in args.references]
-    sets = zip(args.references, references, strict=True)
-    check_parallel([(args.source, sources), (args.hypothesis, hypotheses), *sets])
+    sources, references = read_corpus(args.source, args.references)
+    hypotheses = read_lines(args.hypothesis)
+    check_parallel([(args.source, sources), (args.hypothesis, hypotheses)])
     measured = partial(
         statistics,
         sources,

@@ -11,10 +11,8 @@ import re
 from bisect import bisect_left
 from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
 
 from gec.text.protection import Span, mask, protected_spans, unify_newlines
-from gec.text.stop_words import STOP_WORDS
 from gec.text.words import Word, normalise, split_words
 
 
@@ -307,11 +305,11 @@ def _is_glued(before: str, following: str, behind: str, first: bool) -> bool:
 
 
 def missing_blanks(words: Sequence[Word], following: int | None) -> Iterator[Word]:
-    """Yield the punctuation marks of a sentence that lack a blank after them.
+    """Yield the punctuation marks of a sentence behind which a blank is missing.
 
-    One is the full stop at the end of the sentence, if the next sentence begins right there, at
-    offset ``following`` (None after the last sentence). The others are commas between a word and a
-    word that begins a clause: "risk,the", but not "key,value" and "1,2".
+    They are the full stop at its end, if the next sentence begins there (at ``following``; None
+    after the last one), and commas between a word and one that begins a clause: "risk,the",
+    but not "key,value" and "1,2".
     """
     for before, comma, after, behind in zip(
         words, words[1:], words[2:], [*words[3:], None], strict=False
@@ -344,8 +342,8 @@ def missing_blanks(words: Sequence[Word], following: int | None) -> Iterator[Wor
 def windows(words: Sequence[Word], *, size: int, overlap: int) -> list[tuple[int, int]]:
     """Return ranges (start, end) of word indices that cover ``words``, each at most ``size`` long.
 
-    One range if that suffices; otherwise as few ranges as possible, of nearly equal length, each
-    of which shares exactly ``overlap`` words with the next. Raises ValueError unless
+    There is one range if that suffices; otherwise as few as possible, of nearly equal length, each
+    sharing exactly ``overlap`` words with the next. Raises ValueError unless
     0 <= overlap < size.
 
     >>> windows([Word("a", i, i + 1) for i in range(10)], size=6, overlap=2)
@@ -364,48 +362,3 @@ def windows(words: Sequence[Word], *, size: int, overlap: int) -> list[tuple[int
         ranges.append((start, end))
         start = end - overlap
     return ranges
-
-
-# ----------------------------------------------------------------------------------- language
-
-# Words frequent in English and in no other language below; enough of them end the search early.
-_ENGLISH = _set(
-    """
-    the and that this these those they them their you your it its she are were been being have
-    having with from my our not because about would could should cannot there where which when
-    what who why how n't 's 'm 're 've 'll does did doing some any many much very more than then
-    go going people think know want like make good time
-    """
-)
-_KNOWN = STOP_WORDS["en"] | _ENGLISH
-_OTHERS = [words for language, words in STOP_WORDS.items() if language != "en"]
-
-
-@lru_cache(maxsize=2**16)
-def _letters(word: str) -> tuple[int, int]:
-    """Return how many letters a word has, and how many of them are Latin."""
-    letters = [c for c in word if c.isalpha()]
-    return len(letters), sum(c < "\u0250" or "\u1e00" <= c <= "\u1eff" for c in letters)
-
-
-def looks_english(words: Sequence[Word]) -> bool:
-    """Whether a sentence may be English; if not, the corrector leaves the sentence alone.
-
-    A sentence is not English if most of its letters are not Latin, or if function words of one
-    other European language (spaCy's stop words) clearly outnumber the English ones. Short or
-    undecided sentences, and learners' English, count as English.
-    """
-    forms = [word.text for word in words if not word.protected]
-    letters = [_letters(form) for form in forms]
-    if sum(latin for _, latin in letters) * 2 < sum(all_ for all_, _ in letters):
-        return False
-    forms = [form for form in forms if form[0].isalpha() or form[0] == "'"]
-    known = sum(form.lower() in _ENGLISH for form in forms)
-    if not forms or known * 6 >= len(forms):
-        return True
-    forms[0] = forms[0].lower()  # other capital letters are names: Rio de Janeiro, Buenos Aires
-    foreign = {form for form in forms if form not in _KNOWN}
-    most = max(len(foreign & words) for words in _OTHERS)
-    if len(forms) < 4:  # too short to count shares: no English function word, two foreign ones
-        return most < 2 or len(foreign) < len(set(forms))
-    return most < 2 or most * 4 < len(forms) or most <= known * 2

@@ -330,7 +330,7 @@ def test_transformers_runs_no_code_and_asks_nothing(where: str, tmp_path: Path) 
     load = {
         "bundle": "import gec; gec.load(sys.argv[1], device='cpu')",
         "folder": (
-            "from gec.models.engines.transformers_model import _load; _load(Path(sys.argv[1]))"
+            "from gec.models.convert.transformers_model import _load; _load(Path(sys.argv[1]))"
         ),
     }[where]
     done = subprocess.run(

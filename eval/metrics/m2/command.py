@@ -10,7 +10,7 @@ from gec.errors import ConfigError, DataError, InputError
 from gec.eval.compare.significance import Statistics
 from gec.eval.metrics.characters import add_setting, by_characters, warn_of_forms
 from gec.eval.metrics.m2 import verbose
-from gec.eval.metrics.m2.characters import gold_by_characters
+from gec.eval.metrics.m2.gold_characters import gold_by_characters
 from gec.eval.metrics.m2.reading import read_gold, read_hypotheses
 from gec.eval.metrics.m2.scoring import (
     Decision,

@@ -42,10 +42,10 @@ def apply_one(
     *,
     exact_case: bool = False,
 ) -> list[str] | None:
-    """Return the words after one of the edits, or None if no edit changes anything.
+    """Return the words after one of the edits, or None if none changes anything.
 
-    Edits are drawn by weight. If all weights together are below one, the result is None with the
-    missing probability, so that rare errors stay rare in sentences that allow no others.
+    Edits are drawn by weight; if all weights together stay below one, None is likelier the
+    less they weigh, so that rare kinds of errors stay rare in sentences that allow no other.
     """
     options = [
         edit for edit in edits if edit.weight > 0 and list(edit.new) != words[edit.start : edit.end]

@@ -1,4 +1,4 @@
-"""Stored feedback: as training data, all of it as JSON, and its erasure."""
+"""Stored feedback: exported as training data, listed as JSON, and erased."""
 
 from __future__ import annotations
 
@@ -75,7 +75,7 @@ def export(path: str, form: str) -> Iterator[str]:
 def _in_words(
     edits: Sequence[Edit], words: Sequence[Word], changes: Sequence[WordEdit]
 ) -> Iterator[Edit]:
-    """Yield an edit for each change of words: the stored ones know code points only."""
+    """Yield an edit for each change of words: stored edits have spans of code points only."""
     if len(edits) == len(changes):
         yield from (replace(e, words=change) for e, change in zip(edits, changes, strict=True))
         return
@@ -116,10 +116,10 @@ def delete(
     """Delete the sentence ``id``, those with ``text`` in them, or those older than ``days``.
 
     Returns:
-        How many sentences were deleted.
+        The number of deleted sentences.
 
     Raises:
-        InputError: the file is not there, or not one of ours, or ``text`` is empty.
+        InputError: the file does not exist, or is not a feedback file, or ``text`` is empty.
     """
     if text == "":
         raise InputError("--text must not be empty: every sentence contains nothing")

@@ -312,7 +312,7 @@ class Validators:
         self._validators = {name: Draft202012Validator({**root, **_ref(name)}) for name in found}
 
     def check(self, name: str, value: Any) -> None:
-        """Raise a Problem that says in one line where ``value`` does not fit the schema."""
+        """Raise a Problem if ``value`` does not fit the schema; its one line names the place."""
         error = next(self._validators[name].iter_errors(value), None)
         if error is not None:
             where = ".".join(map(str, error.absolute_path)) or "the body"

@@ -192,6 +192,7 @@ class Measured:
     statistics: Statistics
 
     def score(self) -> ClemeScore:
+        """Return the scores and the summed counts."""
         precision, recall, f, accuracy = self.values
         total = _sum(self.sentences)
         return ClemeScore(

@@ -1,6 +1,6 @@
-"""``gec data noise --stats``: what share each error type has, in made and in annotated errors.
+"""``gec data noise --stats``: the share of each error type among made and annotated errors.
 
-Both are classified by the light rules of :mod:`gec.edits.classify`, so that they can be compared.
+The light rules of :mod:`gec.edits.classify` classify both, so that they can be compared.
 """
 
 from __future__ import annotations

@@ -56,7 +56,7 @@ _ONE_REFERENCE = "There is one reference. NOTE: GLEU is not computing the confid
 @dataclass(frozen=True, slots=True)
 class Estimate:
     """A mean over samplings (or over references), its population standard deviation, and the
-    normal 95 % interval; None where the deviation is 0."""
+    normal 95 % interval, which is None if the deviation is 0."""
 
     mean: float
     std: float

@@ -149,6 +149,7 @@ class Measured:
     statistics: Sequence[Statistics]
 
     def score(self, names: Sequence[str]) -> GoToScore:
+        """Return the scores of all systems, which have these names."""
         return GoToScore(
             tuple(_system(n, s) for n, s in zip(names, self.statistics, strict=True)),
             tuple(map(tuple, self.corrected)),

@@ -22,8 +22,8 @@ _BATCH = 2_000_000  # cells of the alignment table at a time: bounds the memory
 def align(source: Words, hypothesis: Words, references: Sequence[Words]) -> Columns:
     """Return the columns of the three-way alignment with each reference, [references, 5].
 
-    All references go through one table, so alignments with equal beginnings share their work. Common
-    last tokens are always aligned with each other, so the table leaves them out.
+    All references go through one table, so alignments with equal beginnings share their work.
+    Common last tokens are always aligned with each other, so the table leaves them out.
     """
     size = (len(source) + 1) * (len(hypothesis) + 1) * (max(map(len, references)) + 1)
     step = max(1, _BATCH // size)

@@ -146,6 +146,7 @@ class Measured:
     statistics: Sequence[Statistics]
 
     def score(self, system: int) -> RatesScore:
+        """Return the rates of one system, by its index."""
         statistics = self.statistics[system]
         sums = statistics.rows.sum(axis=0).astype(int).tolist()
         correct = sums.pop()

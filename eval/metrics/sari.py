@@ -83,7 +83,7 @@ def sari(
 
     Raises:
         InputError: no sentence, or lists of different lengths.
-        ConfigError: no such tokenizer, its package is missing, or a string where a list should be.
+        ConfigError: no such tokenizer, its package is missing, or a string instead of a list.
     """
     found = statistics(
         sources,

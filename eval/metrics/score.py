@@ -294,7 +294,7 @@ def check_corpus(
 
     Raises:
         InputError: no reference, no sentence, or lists of different lengths.
-        ConfigError: a string where a list of sentences should be.
+        ConfigError: a string instead of a list of sentences.
     """
     if not references:
         raise InputError(f"{metric} needs at least one reference")

@@ -70,7 +70,7 @@ def bleu(
 
     Raises:
         InputError: no segment, or lists of different lengths.
-        ConfigError: no such tokenization, a single resample, or a string where a list should be.
+        ConfigError: no such tokenization, a single resample, or a string instead of a list.
     """
     return _measure("bleu", _bleu(tokenize, lowercase), hypotheses, references, samples)
 
@@ -169,7 +169,7 @@ def check_references(hypotheses: Sequence[str], references: Sequence[Sequence[st
 
     Raises:
         InputError: nothing to score, no reference, or lists of different lengths.
-        ConfigError: a string where a list of segments should be.
+        ConfigError: a string instead of a list of segments.
     """
     if not references:
         raise InputError("no reference to score against")

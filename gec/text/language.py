@@ -29,7 +29,7 @@ def _letters(word: str) -> tuple[int, int]:
 
 
 def looks_english(words: Sequence[Word]) -> bool:
-    """Whether a sentence may be English; False means leave it alone.
+    """Whether a sentence may be English; the corrector leaves other sentences alone.
 
     A sentence is foreign if most of its letters are not Latin, or if function words of one other
     European language (spaCy's stop words) clearly outnumber the English ones. Short or undecided

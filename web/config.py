@@ -1,4 +1,4 @@
-"""The server's settings: command line, then environment (``GEC_...``), then a TOML file.
+"""The server's settings, from the command line, else the environment, else a TOML file.
 
 The file's table ``[serve]`` and the environment have the names of :class:`Config`'s fields:
 ``port = 8081``, ``GEC_PORT=8081``.
@@ -26,7 +26,7 @@ def _setting(default: Any, help: str, *, least: float = 0, most: float = math.in
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Config:
-    """Every setting of the server; the field's metadata has its help and bounds."""
+    """Every setting of the server; the metadata of each field has its help and bounds."""
 
     host: str = _setting("127.0.0.1", "address to listen on")
     port: int = _setting(8081, "port to listen on; 0 takes a free one", most=65535)
@@ -127,7 +127,7 @@ def configure(
 ) -> Config:
     """Return the settings of a command line, an environment and a TOML file.
 
-    ``options`` that are None were not given. ``file`` defaults to the environment's GEC_CONFIG.
+    An option that is None was not given. ``file`` defaults to the environment's GEC_CONFIG.
 
     Raises:
         InputError: the file cannot be read.

@@ -1,4 +1,4 @@
-"""Stored feedback: as training data, all of it as JSON, and its erasure."""
+"""Stored feedback: exported as training data, listed as JSON, and erased."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ _LAST_COMPLETE = """
 
 @dataclass(frozen=True, slots=True)
 class Record:
-    """A stored sentence; ``decisions`` has one for each edit, None where there is none."""
+    """A stored sentence; ``decisions`` has an entry for each edit, None if it is undecided."""
 
     id: str
     day: str
@@ -50,12 +50,13 @@ class Record:
 def export(path: str, form: str) -> Iterator[str]:
     """Yield the M2 blocks, or the lines of parallel text, of all sentences fully decided.
 
-    A sentence has the edits that were accepted; one of which all were ignored stays as it is. One
-    with an edit undecided is left out: nobody has said whether that is an error. Of several
-    records of the same sentence the last one counts. Words are set off by blanks in both forms.
+    A sentence gets the edits that were accepted; if all its edits were ignored, it stays as it is.
+    A sentence with an undecided edit is left out: nobody has said whether that edit is an error.
+    Of several records of the same sentence the last one counts. Both forms have blanks between
+    words.
 
     Raises:
-        InputError: the file is not there, or not one of ours.
+        InputError: the file does not exist, or is not a feedback file.
     """
     for record in records(path, _LAST_COMPLETE):
         made = [e for e, d in zip(record.edits, record.decisions, strict=True) if d == "accepted"]
@@ -74,7 +75,7 @@ def export(path: str, form: str) -> Iterator[str]:
 def _in_words(
     edits: Sequence[Edit], words: Sequence[Word], changes: Sequence[WordEdit]
 ) -> Iterator[Edit]:
-    """Yield an edit for each change of words: the stored ones know code points only."""
+    """Yield an edit for each change of words: stored edits have spans of code points only."""
     if len(edits) == len(changes):
         yield from (replace(e, words=change) for e, change in zip(edits, changes, strict=True))
         return
@@ -91,7 +92,7 @@ def _in_words(
 
 
 def listed(path: str) -> Iterator[str]:
-    """Yield everything that is stored, decided or not: a JSON object a line."""
+    """Yield everything that is stored, decided or not, as lines of one JSON object each."""
     for record in records(path):
         edits = [
             {
@@ -115,10 +116,10 @@ def delete(
     """Delete the sentence ``id``, those with ``text`` in them, or those older than ``days``.
 
     Returns:
-        How many sentences were deleted.
+        The number of deleted sentences.
 
     Raises:
-        InputError: the file is not there, or not one of ours, or ``text`` is empty.
+        InputError: the file does not exist, or is not a feedback file, or ``text`` is empty.
     """
     if text == "":
         raise InputError("--text must not be empty: every sentence contains nothing")
@@ -131,7 +132,11 @@ def delete(
 
 
 def records(path: str, which: str = "") -> Iterator[Record]:
-    """Yield what is stored, oldest first; ``which`` is a condition in SQL."""
+    """Yield the stored records, oldest first; ``which`` is a condition in SQL.
+
+    Raises:
+        InputError: the file does not exist, or is not a feedback file.
+    """
     with _opened(path) as base:
         try:
             for _, rows in groupby(base.execute(_READ.format(which)), key=lambda row: row[0]):

@@ -17,11 +17,11 @@ if TYPE_CHECKING:
 
 Span = tuple[int, int]
 Sign = Callable[[str, Sequence["Edit"]], str | None]
-"""Gives the token of a sentence and its edits, whose offsets count from the sentence's start."""
+"""Returns the token of a sentence and its edits, whose offsets count from the sentence's start."""
 
 
 class Offsets:
-    """The offsets of one text as a client counts them, and back.
+    """Converts between a client's offsets in one text and code points.
 
     >>> Offsets("a😀b", "utf16").out(2), Offsets("a😀b", "utf16").span(3, 4)
     (3, (2, 3))
@@ -33,7 +33,7 @@ class Offsets:
         self.out: Callable[[int], int] = Positions(text).utf16 if self._utf16 else int
 
     def span(self, start: int, end: int) -> Span:
-        """Return a client's span in code points, within the text; no character is cut in two."""
+        """Return a client's span in code points, widened to whole characters, within the text."""
         start, end = min(start, 2 * self._length), min(end, 2 * self._length)
         if self._utf16:
             start, end = self._floor(start), self._ceiling(end)
@@ -106,7 +106,7 @@ def events(
 def _shown(
     text: str, sentence: SentenceResult, own: Sequence[Edit], places: range, sign: Sign | None
 ) -> dict[str, Any]:
-    """Return what a client needs to send feedback about a sentence's edits, if it may."""
+    """Return the token with which a client sends feedback about a sentence's edits, if it may."""
     if sign is None:
         return {}
     begin = sentence.start

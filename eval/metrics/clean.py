@@ -1,8 +1,8 @@
 """Needless changes of correct text.
 
 In correct text every change is needless. A change is a run of words that the cheapest alignment
-(fewest words first, then fewest runs) does not keep; words are what blanks separate, in tokenized
-text punctuation marks too.
+(fewest words first, then fewest runs) does not keep; blanks separate words, so in tokenized text
+punctuation marks are words, too.
 
 >>> needless(["She has left ."], ["She left ."]).per_1000_words
 333.3333333333333
@@ -37,8 +37,8 @@ class CleanScore:
     """What a system changed in text that has no error.
 
     Attributes:
-        untouched: share of the sentences that it left alone.
-        sentences: changes of every sentence.
+        untouched: share of the sentences that the system left alone.
+        sentences: number of changes of every sentence.
     """
 
     per_1000_words: float
@@ -62,7 +62,7 @@ def needless(hypotheses: Sequence[str], sources: Sequence[str]) -> CleanScore:
     """Return what a system changed in correct sentences; an example is at the top of the module.
 
     Raises:
-        InputError: no word, or different numbers of sentences.
+        InputError: there is no word, or the numbers of sentences differ.
     """
     statistics = needless_statistics(hypotheses, sources)
     changes, words, changed, _ = statistics.rows.sum(axis=0).astype(int).tolist()
@@ -74,7 +74,7 @@ def needless(hypotheses: Sequence[str], sources: Sequence[str]) -> CleanScore:
 def needless_statistics(hypotheses: Sequence[str], sources: Sequence[str]) -> Statistics:
     """Return changes by sentence, for significance.
 
-    The changes in 1,000 words are negative, as the greater score is the better one.
+    The changes in 1,000 words are negative, because a greater score must be better.
     """
     check_parallel([("sources", sources), ("hypotheses", hypotheses)])
     if not any(source.split() for source in sources):

@@ -19,8 +19,8 @@ m is the mean length of the chunks that references change; for false positives t
 l - m. ``level="sentence"`` averages the scores of sentences (SentCLEME). The constants are those of
 the authors' program (:data:`WEIGHTS`), and so is the rounding to 4 decimals before comparing.
 
-An empty reference is left out while another is there, as in the authors' program; unlike there, an
-empty hypothesis never is.
+An empty reference is left out if there is another reference, as in the authors' program; unlike in
+that program, an empty hypothesis is never left out.
 
 >>> from gec.eval.metrics.errant import Annotation, Block
 >>> def block(*edits):
@@ -59,7 +59,7 @@ _DIGITS = 4
 
 
 class Weight(NamedTuple):
-    """The weight of a chunk by its length; ``scale`` is a in the formula above."""
+    """The weight of a chunk by its length; ``scale`` is ``a`` in the formula above."""
 
     scale: float
     low: float
@@ -68,7 +68,7 @@ class Weight(NamedTuple):
 
     def __call__(self, length: int, mean: float) -> float:
         beyond = mean - length if not self.falls else length - mean
-        # far beyond a float's range the weight is 0 all the same
+        # capped: beyond the range of a float the weight is 0 anyway
         raw = self.scale / (1 + (self.scale - 1) * math.exp(min(beyond, 700)))
         return min(max(raw, self.low), self.high)
 
@@ -89,7 +89,7 @@ WEIGHTS: Mapping[tuple[Level, Assumption], tuple[Weight, Weight, Weight]] = {
         Weight(10, 1, 1),
     ),
 }
-"""Of true positives, false positives and false negatives."""
+"""The weights of true positives, false positives and false negatives."""
 
 _EQUAL = (Weight(1, 1, 1),) * 3
 
@@ -103,6 +103,7 @@ class Tally(NamedTuple):
     tn: float = 0.0
 
     def plus(self, other: Tally) -> Tally:
+        """Return the sum of both counts."""
         return Tally(*(a + b for a, b in zip(self, other, strict=True)))
 
     def scores(self, beta: float) -> tuple[float, float, float, float]:
@@ -127,8 +128,8 @@ class ClemeScore:
 
     Attributes:
         sentences: weighted true positives, false positives, false negatives and true negatives of
-            every sentence; under ``dependent`` against the reference chosen.
-        mean_length: of the chunks that references change, in words.
+            every sentence; under ``dependent`` against the chosen reference.
+        mean_length: mean length of the chunks that references change, in words.
     """
 
     precision: float
@@ -164,14 +165,14 @@ def cleme(
     """Score one system; an example is at the top of the module.
 
     Args:
-        hypothesis: the system's edits, a block a sentence (of several coders the first counts).
-        reference: the references' edits, each coder a reference.
+        hypothesis: the system's edits, a block for each sentence (only the first coder counts).
+        reference: the references' edits; each coder is a reference.
         assumption: compare with one reference at a time, or with all at each chunk.
         level: scores of the summed counts, or means over sentences.
-        weighted: weigh chunks by their length.
+        weighted: whether to weigh chunks by their length.
 
     Raises:
-        InputError: no sentence, or different numbers of them.
+        InputError: no sentence, or different numbers of sentences.
         ConfigError: no such assumption or level, or a negative beta.
     """
     measured = measure(
@@ -191,6 +192,7 @@ class Measured:
     statistics: Statistics
 
     def score(self) -> ClemeScore:
+        """Return the scores and the summed counts."""
         precision, recall, f, accuracy = self.values
         total = _sum(self.sentences)
         return ClemeScore(
@@ -219,7 +221,7 @@ def measure(
     beta: float = 0.5,
     how: Mapping[str, object] | None = None,
 ) -> Measured:
-    """Return what :func:`cleme` sums up, for significance; arguments and errors as there."""
+    """Return the counts that :func:`cleme` sums up; arguments and errors as for that function."""
     _check(hypothesis, reference, assumption, level, beta)
     pieces = [partition(*blocks) for blocks in zip(hypothesis, reference, strict=True)]
     mean = mean_length(pieces)
@@ -282,7 +284,7 @@ def _tallies(
 
 
 def _column(piece: Piece, others: Sequence[Piece], assumption: Assumption) -> int:
-    """Return which count a chunk of the hypothesis is, its place in :class:`Tally`."""
+    """Return the place in :class:`Tally` at which a chunk of the hypothesis counts."""
     if piece.changed:
         return 0 if any(piece.text == other.text for other in others) else 1
     if assumption == "dependent":
@@ -291,7 +293,7 @@ def _column(piece: Piece, others: Sequence[Piece], assumption: Assumption) -> in
 
 
 def _chosen_in_total(tallies: Sequence[Sequence[Tally]], beta: float) -> list[Tally]:
-    """Choose each sentence's reference by F of the running totals."""
+    """Return each sentence's counts for the reference with the best F of the running totals."""
     total = Tally()
     chosen = []
     for options in tallies:
@@ -302,7 +304,7 @@ def _chosen_in_total(tallies: Sequence[Sequence[Tally]], beta: float) -> list[Ta
 
 
 def _chosen_alone(tallies: Sequence[Sequence[Tally]], beta: float) -> list[Tally]:
-    """Choose by the sentence's own F, then P, R and, as the authors do, the lower accuracy."""
+    """Return the counts with the best own F, then P, R and, as by the authors, lower accuracy."""
 
     def rank(tally: Tally) -> tuple[float, float, float, float]:
         p, r, f, accuracy = tally.scores(beta)

@@ -13,7 +13,7 @@ from gec.eval.metrics.system_edits import Change, changes_by_coder, only_changes
 
 
 class Piece(NamedTuple):
-    """One text's side of a chunk; ``changed`` if any of its edits lies there."""
+    """One text's side of a chunk; ``changed`` if one of the text's edits lies in the chunk."""
 
     source: tuple[str, ...]
     text: tuple[str, ...]
@@ -21,6 +21,7 @@ class Piece(NamedTuple):
 
     @property
     def length(self) -> int:
+        """The number of words of the longer side."""
         return max(len(self.source), len(self.text))
 
 
@@ -41,7 +42,7 @@ def _leaves_words(tokens: Sequence[str], changes: Sequence[Change]) -> bool:
 
 
 def _merged(texts: Sequence[Sequence[Change]]) -> list[tuple[int, int]]:
-    """Return the spans of all texts' edits; those that overlap or touch are one."""
+    """Return the spans of all texts' edits; spans that overlap or touch become one."""
     spans: list[tuple[int, int]] = []
     for start, end in sorted((change.start, change.end) for text in texts for change in text):
         if spans and start <= spans[-1][1]:
@@ -54,7 +55,7 @@ def _merged(texts: Sequence[Sequence[Change]]) -> list[tuple[int, int]]:
 def _pieces(
     tokens: Sequence[str], spans: Sequence[tuple[int, int]], changes: Sequence[Change]
 ) -> Iterator[Piece]:
-    """Yield one text's chunks: the spans, and what lies between them."""
+    """Yield one text's chunks: the spans, and the tokens between them."""
     place = 0
     for start, end in spans:
         if place < start:
@@ -74,7 +75,7 @@ def _kept(tokens: Sequence[str]) -> Piece:
 def _changed(
     tokens: Sequence[str], start: int, end: int, changes: Sequence[Change]
 ) -> tuple[str, ...]:
-    """Return tokens ``start`` to ``end`` with the changes, which lie there, applied."""
+    """Return tokens ``start`` to ``end`` after the changes, all of which lie there."""
     text: list[str] = []
     for change in changes:
         text += [*tokens[start : change.start], *change.tokens]

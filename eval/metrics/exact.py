@@ -1,8 +1,7 @@
-"""``gec score exact``: how many sentences come out exactly as one of the accepted answers.
+"""``gec score exact``: the number of sentences that become exactly an accepted answer.
 
-The plainest score there is. Each line holds a sentence, then, after tabs, its accepted corrections;
-a line without any is a correct sentence that must not change. Answers are compared word by word,
-blanks do not count.
+Each line holds a sentence and then, after tabs, its accepted corrections; a line without any is a
+correct sentence that must not change. Answers are compared word by word; blanks do not count.
 """
 
 from __future__ import annotations
@@ -19,9 +18,9 @@ class ExactScore:
     """Counts over the erroneous and over the correct sentences.
 
     Attributes:
-        right, wrong: erroneous sentences that became an accepted answer, or did not.
-        unchanged, changed: correct sentences left alone, or not.
-        misses: (source, output, accepted answers) of the wrong and the changed.
+        right, wrong: numbers of erroneous sentences that became an accepted answer, or did not.
+        unchanged, changed: numbers of correct sentences that were left alone, or were not.
+        misses: (source, output, accepted answers) of the wrong and the changed sentences.
     """
 
     right: int
@@ -40,7 +39,7 @@ class ExactScore:
 
 
 def score_exact(corrector: Corrector, lines: Sequence[str]) -> ExactScore:
-    """Correct the first column of every line and compare with the others."""
+    """Return the score of correcting the first column of every line, against the others."""
     rows = [line.split("\t") for line in lines if line.strip()]
     right = wrong = unchanged = changed = 0
     misses = []

@@ -2,12 +2,12 @@
 
 Napoles, Sakaguchi, Post and Tetreault 2015, "Ground Truth for Grammatical Error Correction
 Metrics", and their 2016 revision "GLEU Without Tuning", whose formula this is. An n-gram of the
-output counts for it where the reference has it too, and against it where only the source has it.
+output counts for the output if the reference has it, too, and against it if only the source has it.
 
 With several references every iteration draws one of them for each sentence, seeded with 101 times
 the iteration's number. The script ran under Python 2 until 2019 and under Python 3 since, and the
-two draw different references from the same seed: scores differ by up to 0.0009. Published numbers
-say which by their year; ``sampling`` chooses.
+two draw different references from the same seed: scores differ by up to 0.0009. The year of a
+published number tells which Python it is of; ``sampling`` chooses.
 """
 
 from __future__ import annotations
@@ -46,8 +46,8 @@ from gec.eval.metrics.score import (
 )
 
 Tallies = NDArray[np.int64]
-"""[..., 2 + 2 * order]: words out, words in the reference, then for each order the n-grams that
-count (those for less those against, at least 0) and the n-grams there are."""
+"""[..., 2 + 2 * order]: words of the output, words of the reference, then for each order the
+n-grams that count (those for the output less those against, at least 0) and all its n-grams."""
 
 _MEAN_OVER = 4  # the script divides the sum of logarithms by 4, whatever the order
 _ONE_REFERENCE = "There is one reference. NOTE: GLEU is not computing the confidence interval."
@@ -56,7 +56,7 @@ _ONE_REFERENCE = "There is one reference. NOTE: GLEU is not computing the confid
 @dataclass(frozen=True, slots=True)
 class Estimate:
     """A mean over samplings (or over references), its population standard deviation, and the
-    normal 95 % interval; None where the deviation is 0."""
+    normal 95 % interval, which is None if the deviation is 0."""
 
     mean: float
     std: float
@@ -69,9 +69,9 @@ class Estimate:
 
 @dataclass(frozen=True, slots=True)
 class GleuScore:
-    """One estimate of the corpus, or one of every sentence; all from 0 to 1.
+    """One estimate for the corpus, or one for every sentence; all from 0 to 1.
 
-    Printed as the script does, which with one reference shows the first mean only.
+    The score prints as the script does, which with one reference shows only the first mean.
     """
 
     estimates: tuple[Estimate, ...]
@@ -96,17 +96,17 @@ def gleu(
 ) -> GleuScore:
     """Score a corpus of tokenized sentences.
 
-    Words are what blanks separate, no-break and other Unicode blanks among them, as under Python 3;
-    Python 2 read bytes and knew the ASCII blanks only.
+    Blanks separate words, no-break and other Unicode blanks among them, as under Python 3; Python 2
+    read bytes and knew only ASCII blanks.
 
     Args:
         sources: the original sentences.
         hypotheses: the corrected ones.
         references: [set][sentence].
         order: longest n-gram.
-        iterations: how often a reference is drawn for every sentence.
-        sampling: whose random numbers draw them, ``python2`` or ``python3``.
-        allow_fewer: where the hypotheses end early, score only these, as the script does.
+        iterations: number of draws of a reference for every sentence.
+        sampling: whose random numbers draw references, ``python2`` or ``python3``.
+        allow_fewer: whether to score only the hypotheses if they end early, as the script does.
 
     Raises:
         InputError: no sentence, hypotheses that end early, or references that do not belong to the
@@ -134,8 +134,8 @@ def statistics(
 ) -> Statistics:
     """Return every sentence's counts, averaged over the references, for intervals and tests.
 
-    The average is what a draw of references gives in the mean, so no draw is repeated for every
-    resample; the printed score remains that of the draws. Arguments and errors as for :func:`gleu`.
+    The average is the mean over draws of references, so resamples need no draws of their own; the
+    printed score remains that of the draws. Arguments and errors as for :func:`gleu`.
     """
     counts = count(sources, hypotheses, references, order, allow_fewer=allow_fewer)
     score = _score_corpus(counts, order, iterations, sampling)
@@ -144,7 +144,7 @@ def statistics(
 
 
 def _scores(sums: Numbers) -> Numbers:
-    """Return GLEU of counts [..., 2 + 2 * order] as [..., 1]; 0 where any of them is."""
+    """Return GLEU of counts [..., 2 + 2 * order] as [..., 1]; 0 if any count is 0."""
     whole = (sums > 0).all(axis=-1, keepdims=True)
     safe = np.where(whole, sums, 1.0)
     logs = np.log(safe[..., 2::2] / safe[..., 3::2]).sum(axis=-1, keepdims=True)
@@ -173,7 +173,7 @@ def sentence_gleu(
     order: int = 4,
     allow_fewer: bool = False,
 ) -> GleuScore:
-    """Score every sentence by itself against each reference; a count of 0 is taken as 1.
+    """Score every sentence alone against each reference; a count of 0 counts as 1.
 
     Arguments and errors as for :func:`gleu`.
     """
@@ -241,7 +241,7 @@ def _balance(
 
 
 def _score(counts: Tallies) -> float:
-    """Return GLEU of counts [2 + 2 * order]; 0 where any of them is."""
+    """Return GLEU of counts [2 + 2 * order]; 0 if any count is 0."""
     length, wanted, *orders = counts.tolist()
     if not all((length, wanted, *orders)):
         return 0.0
@@ -260,8 +260,8 @@ def _estimate(scores: Sequence[float]) -> Estimate:
 def draws(references: int, sentences: int, iterations: int, sampling: str) -> Iterator[list[int]]:
     """Yield for every iteration the index of each sentence's reference.
 
-    Both Pythons seed the same Mersenne Twister alike from a whole number; they differ in how
-    ``randint`` makes a number below n of its output.
+    Both Pythons seed the same Mersenne Twister in the same way; they differ in how ``randint``
+    makes a number below n from the generator's output.
     """
     draw = _DRAW[sampling]
     for iteration in range(iterations):
@@ -273,17 +273,17 @@ def draws(references: int, sentences: int, iterations: int, sampling: str) -> It
 def _all_draws(
     references: int, sentences: int, iterations: int, sampling: str
 ) -> NDArray[np.uint16]:
-    """Return :func:`draws` as [iterations, sentences]: the same for every system."""
+    """Return :func:`draws` as [iterations, sentences]; every system has the same draws."""
     return np.array(list(draws(references, sentences, iterations, sampling)), dtype=np.uint16)
 
 
 def _draw_python2(rng: random.Random, n: int) -> int:
-    """The top 53 of 64 random bits, scaled."""
+    """Return a number below n from the top 53 of 64 random bits, scaled."""
     return int(rng.random() * n)
 
 
 def _draw_python3(rng: random.Random, n: int) -> int:
-    """As many random bits as n has, again until they are below n."""
+    """Return as many random bits as n has, drawn again until they are below n."""
     bits = n.bit_length()
     while (value := rng.getrandbits(bits)) >= n:
         pass
@@ -297,7 +297,7 @@ _DRAW: dict[str, Callable[[random.Random, int], int]] = {
 
 
 def _paired(args: argparse.Namespace) -> list[str]:
-    """Return the other system's sentences, cut as the first one's."""
+    """Return the other system's sentences, as many as the first system has."""
     lines = read_lines(args.paired)
     return list(map(by_characters, lines)) if args.tokens == "characters" else lines
 

@@ -4,7 +4,8 @@ Gotou, Nagata, Mita and Hanawa 2020, "Taking the Correction Difficulty into Acco
 Error Correction Evaluation" (COLING). The reference divides a sentence into chunks: its edits, the
 tokens between them, and the gaps between all these, where something could be inserted. A system
 corrects a chunk if it has the same chunk with the same words (:func:`judge`). The difficulty of a
-chunk, its weight, is the share of the systems that do not. A chunk counts with its weight as
+chunk, its weight, is the share of the systems that do not correct it. A chunk counts with its
+weight as
 
 - true positive: an error, changed as the reference does;
 - false positive: anything changed otherwise; if it is an error, also as
@@ -12,8 +13,8 @@ chunk, its weight, is the share of the systems that do not. A chunk counts with 
 - true negative: no error, and left alone.
 
 So the weights, and with them every score, depend on the set of systems. The authors publish weights
-of their systems; a file of theirs (``weights``) holds the number of systems in its first line and,
-a line a sentence, how many of them correct each chunk. The reference is one annotator's.
+of their systems; such a file (``weights``) holds the number of systems in its first line, and then
+one line for each sentence: how many systems correct each chunk. The reference is one annotator's.
 
 >>> from gec.eval.metrics.errant import Annotation, Block
 >>> edits = Annotation(1, 2, "R:VERB:SVA", "goes", 0), Annotation(2, 2, "M:PREP", "to", 0)
@@ -77,9 +78,9 @@ class GoToScore:
     """All systems, and the difficulty of the reference's errors.
 
     Attributes:
-        corrected: how many systems correct each chunk, by sentence; of a weights file, its numbers.
-        out_of: how many systems that is.
-        difficulty: error type, mean weight and number of its errors, the hardest first.
+        corrected: number of systems that correct each chunk, by sentence; or a weights file's.
+        out_of: number of systems behind ``corrected``.
+        difficulty: error type, mean weight and number of its errors, the hardest type first.
     """
 
     systems: tuple[SystemScore, ...]
@@ -114,17 +115,17 @@ def gotoscorer(
     """Score systems together; an example is at the top of the module.
 
     Args:
-        systems: every system's edits, a block a sentence.
+        systems: every system's edits, a block for each sentence.
         reference: the reference's edits.
-        names: what the systems are called.
-        annotator: whose edits are the reference; a sentence without any of them is correct.
+        names: names of the systems.
+        annotator: the annotator whose edits are the reference; a sentence without any is correct.
         corrected: weights measured before: how many of ``out_of`` systems correct each chunk.
-        weighted: weigh by difficulty; else every chunk counts 1.
+        weighted: whether to weigh by difficulty; otherwise every chunk counts 1.
 
     Raises:
-        InputError: no sentence, or different numbers of them.
+        InputError: no sentence, or different numbers of sentences.
         ConfigError: a single system and no weights, or no such annotator.
-        DataError: ``corrected`` does not fit the reference; says the sentence.
+        DataError: ``corrected`` does not fit the reference; the message names the sentence.
     """
     found = measure(
         systems,
@@ -139,7 +140,7 @@ def gotoscorer(
 
 @dataclass(frozen=True, slots=True)
 class Measured:
-    """Chunks, who corrects them, and every system's statistics."""
+    """Chunks, the systems that correct them, and every system's statistics."""
 
     chunks: Sequence[Sequence[Chunk]]
     corrected: Sequence[Sequence[int]]
@@ -148,6 +149,7 @@ class Measured:
     statistics: Sequence[Statistics]
 
     def score(self, names: Sequence[str]) -> GoToScore:
+        """Return the scores of all systems, which have these names."""
         return GoToScore(
             tuple(_system(n, s) for n, s in zip(names, self.statistics, strict=True)),
             tuple(map(tuple, self.corrected)),
@@ -167,7 +169,7 @@ def measure(
     weighted: bool = True,
     how: dict[str, object] | None = None,
 ) -> Measured:
-    """Return what :func:`gotoscorer` sums up; arguments and errors as there."""
+    """Return the counts that :func:`gotoscorer` sums up; arguments and errors as there."""
     if not systems or not reference:
         raise InputError("no sentence to score")
     if weighted and corrected is None and len(systems) < 2:
@@ -261,7 +263,7 @@ def _counts_as(error: bool, verdict: Verdict) -> Iterator[int]:
 
 
 def _score(sums: Numbers) -> Numbers:
-    """Return P, R, F1, F0.5 and accuracy of [..., 5]; what cannot be divided is 0."""
+    """Return P, R, F1, F0.5 and accuracy of counts [..., 5]; a quotient by 0 is 0."""
     tp, fp, fn, tn, total = (sums[..., i] for i in range(5))
     precision, recall = ratio(tp, tp + fp), ratio(tp, tp + fn)
     scores = [f_score(precision, recall, beta) for beta in (1.0, 0.5)]
@@ -294,7 +296,7 @@ def read_weights(name: str) -> tuple[list[list[int]], int]:
 
     Raises:
         InputError: the file cannot be read.
-        DataError: not whole numbers; says the line.
+        DataError: a line has no whole numbers; the message names the line.
     """
     rows = []
     for number, line in enumerate(read_lines(name), start=1):

@@ -9,7 +9,7 @@ from gec.eval.metrics.system_edits import Change
 
 
 class Chunk(NamedTuple):
-    """Source tokens ``start`` to ``end`` and what stands there; ``type`` is that of its edit."""
+    """Source tokens ``start`` to ``end``, the text in their place, and the type of the edit."""
 
     start: int
     end: int
@@ -19,14 +19,14 @@ class Chunk(NamedTuple):
 
 
 class Verdict(NamedTuple):
-    """What a system made of a chunk of the reference."""
+    """How a system treats a chunk of the reference."""
 
     changed: bool
     correct: bool
 
 
 def divide(tokens: Sequence[str], changes: Sequence[Change]) -> list[Chunk]:
-    """Return a sentence's chunks: edits, tokens, and gaps, each gap before what follows it.
+    """Return a sentence's chunks: edits, tokens, and a gap before each of them and at the end.
 
     >>> [(c.start, c.end, *c.text) for c in divide("a b".split(), [Change(1, 1, ("x",))])]
     [(0, 0), (0, 1, 'a'), (1, 1, 'x'), (1, 2, 'b'), (2, 2)]
@@ -49,11 +49,11 @@ def divide(tokens: Sequence[str], changes: Sequence[Change]) -> list[Chunk]:
 
 
 def judge(gold: Sequence[Chunk], system: Sequence[Chunk]) -> list[Verdict]:
-    """Return what a system made of every chunk of the reference.
+    """Return how a system treats every chunk of the reference.
 
-    A chunk of the same place decides if it has the same words. Otherwise the chunk is wrong, and
-    changed if the system edits anything that overlaps it or begins in it. A gap that the system has
-    not, because an edit of its runs across, is as the system left it: right if it is no error.
+    A chunk is right if the system has a chunk at the same place with the same words. Otherwise the
+    chunk is wrong, and changed if the system edits anything that overlaps it or begins in it. If an
+    edit of the system runs across a gap, the gap counts as left alone: right if it is no error.
     """
     same = {(chunk.start, chunk.end): chunk for chunk in reversed(system)}
     edits = [chunk for chunk in system if chunk.edited]

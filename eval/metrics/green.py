@@ -11,10 +11,10 @@ false negative        S and H without R; R without S, H
 ====================  ===========================================
 
 Precision and recall are geometric means over the orders 1 to n of counts summed over the corpus, F
-weighs recall ``beta`` times as much as precision; the paper takes n = 4 and beta = 2. Of several
-references every sentence takes the one with the best F of its own, ties decided by the F of the
-lower orders, as in the authors' program. An order of which a whole corpus has no n-gram (all
-sentences shorter than n) has precision 1 and recall 0 there and here.
+weighs recall ``beta`` times as much as precision; the paper takes n = 4 and beta = 2. Every
+sentence takes the reference with the best F of its own; the F of the lower orders decides ties, as
+in the authors' program. An order of which a whole corpus has no n-gram (all sentences are shorter
+than n) has precision 1 and recall 0, also as in that program.
 
 >>> score = green(["He go home ."], ["He goes home ."], [["He goes to home ."]])
 >>> f"{score.precision:.4f} {score.recall:.4f} {score.f:.4f}"
@@ -54,8 +54,8 @@ class GreenScore:
     """Precision, recall and F, from 0 to 1.
 
     Attributes:
-        sentences: F of every sentence by itself, against its best reference.
-        chosen: which reference that was, from 0.
+        sentences: F of every sentence alone, against its best reference.
+        chosen: index of that reference, from 0.
     """
 
     precision: float
@@ -88,11 +88,11 @@ def green(
         references: [set][sentence].
         order: longest n-gram.
         beta: how much more recall weighs than precision.
-        unit: n-grams of what blanks separate ("word") or of characters, blanks too ("char").
+        unit: n-grams of words between blanks ("word") or of characters, also blanks ("char").
 
     Raises:
         InputError: no sentence, no reference, or lists of different lengths.
-        ConfigError: an order, a beta or a unit that does not exist.
+        ConfigError: an order, a beta or a unit that is not possible.
     """
     return _summary(*_counted(sources, hypotheses, references, order, beta, unit))
 
@@ -118,7 +118,7 @@ def _counted(
     beta: float,
     unit: str,
 ) -> tuple[Statistics, tuple[float, ...], tuple[int, ...]]:
-    """Return the statistics and, of every sentence, the best F and the reference that gives it."""
+    """Return the statistics, and for every sentence the best F and the index of its reference."""
     _check(order, beta, unit)
     check_corpus("GREEN", sources, hypotheses, references)
     rows, best, chosen = [], [], []
@@ -158,7 +158,7 @@ def _count(
 
 
 def _regions(s: Grams, r: Grams, h: Grams) -> tuple[int, int, int]:
-    """The regions of the Venn diagram, as operations on multisets."""
+    """Return true positives, false positives and false negatives from the Venn diagram."""
     true = (s - (r | h)).total() + ((r & h) - s).total() + (s & r & h).total()
     over = ((s & r) - h).total() + (h - (s | r)).total()
     under = ((s & h) - r).total() + (r - (s | h)).total()

@@ -15,23 +15,23 @@ all three differ       true positive      FPN: false positive and
                                           false negative at once
 =====================  =================  ======================
 
-With w = 2, weighted accuracy rewards corrections more than what was left alone (section 4)::
+With w = 2, weighted accuracy rewards corrections more than tokens left alone (section 4)::
 
     WAcc = (w TP + TN) / (w (TP + FP) + TN + FN - (w + 1) FPN / 2)
 
-and I compares it with that of the unchanged source, WAcc_b: (WAcc - WAcc_b) / (1 - WAcc_b) if it is
-better, WAcc / WAcc_b - 1 if it is worse. I is from -1 to 1; 0 is a text that might as well have
-been left alone.
+I compares WAcc with that of the unchanged source, WAcc_b: (WAcc - WAcc_b) / (1 - WAcc_b) if WAcc is
+better, WAcc / WAcc_b - 1 if it is worse. I is from -1 to 1; at 0 the text might as well have been
+left alone.
 
 References are all sentences that annotators' edits make. By default edits that do not touch are
-mixed across annotators (section 3.1: every cluster of overlapping edits is corrected as one of them
-has it, or not at all if somebody left it alone), and the best reference of a sentence counts.
-The number of mixtures doubles with every cluster; where there are more than ``most`` of them, each
-annotator's own sentence is taken, and the score says for how many sentences (``unmixed``).
+mixed across annotators (section 3.1: every cluster of overlapping edits takes the corrections of
+one annotator, or none if an annotator left it alone), and the best reference of a sentence counts.
+The number of mixtures doubles with every cluster. A sentence with more than ``most`` mixtures takes
+each annotator's own sentence instead, and the score counts such sentences (``unmixed``).
 
-The authors' program tokenizes corrections by NLTK first; here they are split at blanks, as the
-source is. Where several references are equally good in every number that is compared, it takes the
-first one in Python 2's order of a dictionary; here that is the first one made.
+The authors' program first tokenizes corrections by NLTK; this scorer splits them at blanks, like
+the source. If several references are equal in every number that is compared, the authors' program
+takes the first one in Python 2's order of a dictionary, and this scorer the first one made.
 
 >>> from gec.eval.metrics.errant import Annotation, Block
 >>> gold = Block("He go home .", (Annotation(1, 2, "R:VERB:SVA", "goes", 0),))
@@ -74,7 +74,7 @@ NAMES = ("i", "wacc", "precision", "recall", "f", "detection_i")
 class Aspect:
     """Detection or correction: counts, then scores from 0 to 1 (``i``: from -1 to 1).
 
-    ``accuracy_source`` and ``wacc_source`` are those of the unchanged source.
+    ``accuracy_source`` and ``wacc_source`` are the scores of the unchanged source.
     """
 
     tp: int
@@ -92,6 +92,7 @@ class Aspect:
     i: float
 
     def row(self, name: str) -> str:
+        """Return a line of the printed table."""
         counts = (self.tp, self.tn, self.fp, self.fn, self.fpn)
         scores = (self.precision, self.recall, self.f, self.accuracy, self.accuracy_source)
         more = (self.wacc, self.wacc_source, self.i)
@@ -172,17 +173,18 @@ def imeasure(
     Args:
         hypotheses: the corrected sentences, split at blanks.
         reference: the sources with the annotators' edits.
-        mix: mix annotators' edits; else each annotator is one reference.
-        optimise: what the best reference has most of: c (correction) or d (detection), then p, r,
-            f, acc, wacc or i.
-        level: of the sentence alone, or together with the sentences before ("corpus").
-        beta: how much more recall weighs than precision in F.
+        mix: whether to mix annotators' edits; otherwise each annotator is one reference.
+        optimise: the score that chooses the best reference: c (correction) or d (detection), then
+            p, r, f, acc, wacc or i.
+        level: whether that score is of the sentence alone ("sent") or together with the sentences
+            before ("corpus").
+        beta: how many times as much recall weighs as precision in F.
         weight: w in the formula above.
-        most: how many mixtures of a sentence are tried at most.
+        most: number of mixtures of a sentence that are tried at most.
 
     Raises:
-        InputError: no sentence, or different numbers of them.
-        ConfigError: a setting that does not exist.
+        InputError: no sentence, or different numbers of sentences.
+        ConfigError: a setting has no such value.
     """
     return measure(hypotheses, reference, _Settings(mix, optimise, level, beta, weight, most))[1]
 

@@ -22,8 +22,8 @@ _BATCH = 2_000_000  # cells of the alignment table at a time: bounds the memory
 def align(source: Words, hypothesis: Words, references: Sequence[Words]) -> Columns:
     """Return the columns of the three-way alignment with each reference, [references, 5].
 
-    Alignments that begin alike share their work: references go through the table together. Common
-    last tokens are aligned with each other in any case, so the table goes without them.
+    All references go through one table, so alignments with equal beginnings share their work.
+    Common last tokens are always aligned with each other, so the table leaves them out.
     """
     size = (len(source) + 1) * (len(hypothesis) + 1) * (max(map(len, references)) + 1)
     step = max(1, _BATCH // size)
@@ -62,11 +62,11 @@ def _cost(one: NDArray[np.int64], other: NDArray[np.int64] | np.int64) -> NDArra
 
 
 def _table(s: NDArray[np.int64], h: NDArray[np.int64], r: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Return the least cost of aligning beginnings, [i, j, reference, k]."""
+    """Return the least cost of aligning the first i, j and k tokens, [i, j, reference, k]."""
     width = r.shape[1] + 1
     far = np.int64(1 << 40)
     table = np.full((len(s) + 1, len(h) + 1, len(r), width), far)
-    gaps = 2 * _GAP  # what a token costs beside two gaps, or a gap beside two tokens
+    gaps = 2 * _GAP  # cost of a token beside two gaps, or of a gap beside two tokens
     slope = gaps * np.arange(width)
     sr = [_cost(r, word) for word in s]
     hr = [_cost(r, word) for word in h]
@@ -88,7 +88,7 @@ def _table(s: NDArray[np.int64], h: NDArray[np.int64], r: NDArray[np.int64]) -> 
                 least = np.minimum(least, diagonal + gaps)
                 all_three = diagonal[:, :-1] + sr[i - 1] + hr[j - 1]
                 least[:, 1:] = np.minimum(least[:, 1:], all_three)
-            # a reference's token alone: along the row, one after the other
+            # tokens of the reference alone, one after the other along the row
             table[i, j] = np.minimum.accumulate(least - slope, axis=1) + slope
     return table
 
@@ -100,16 +100,16 @@ def _trace(
     r: NDArray[np.int64],
     lengths: NDArray[np.int64],
 ) -> Columns:
-    """Go back from the ends of all alignments at once and count the columns, [references, 5].
+    """Return the counts of columns, [references, 5], traced back from all alignments' ends at once.
 
-    Of equally cheap steps the first in this order is taken, as in the authors' program: all three,
+    Of equally cheap steps the first of this order is taken, as in the authors' program: all three,
     source and hypothesis, source and reference, hypothesis and reference, then one alone.
     """
     rows = np.arange(len(lengths))
     i, j, k = np.full(len(rows), len(s)), np.full(len(rows), len(h)), lengths.copy()
     counts = np.zeros((len(rows), 5), dtype=np.int64)
     gaps = 2 * _GAP
-    # one more entry, which index -1 reads where there is no token left; such steps are not taken
+    # index -1, if no token is left, reads this additional entry; such steps are never taken
     s, h = np.append(s, -2), np.append(h, -3)
     r = np.hstack([r, np.full((len(rows), 1), -4)])
     steps = ((1, 1, 1), (1, 1, 0), (1, 0, 1), (0, 1, 1), (1, 0, 0), (0, 1, 0), (0, 0, 1))
@@ -137,7 +137,7 @@ def _trace(
 def _kind(
     a: int, b: int, c: int, sh: NDArray[np.bool_], sr: NDArray[np.bool_], hr: NDArray[np.bool_]
 ) -> NDArray[np.int64]:
-    """Return what a column is; two gaps agree, a gap and a token do not."""
+    """Return the kind of a column; two gaps agree, a gap and a token do not."""
 
     def agree(one: int, other: int, equal: NDArray[np.bool_]) -> NDArray[np.bool_]:
         return equal if one and other else np.full(equal.shape, one == other)

@@ -13,7 +13,7 @@ Correction = tuple[int, int, tuple[str, ...]]  # tokens start to end become thes
 
 
 def _edits(block: Block) -> tuple[set[int], list[tuple[Correction, int]]]:
-    """Return the annotators, and all edits with their annotators; of alternatives the first."""
+    """Return the annotators, and all edits with their annotators; only first alternatives count."""
     annotators = {annotation.coder for annotation in block.annotations}
     found = []
     for start, end, kind, correction, coder in block.annotations:
@@ -24,7 +24,7 @@ def _edits(block: Block) -> tuple[set[int], list[tuple[Correction, int]]]:
 
 
 def _clusters(edits: Sequence[tuple[Correction, int]]) -> list[dict[int, list[Correction]]]:
-    """Return groups of edits that overlap, from left to right: annotator to edits."""
+    """Return the groups of overlapping edits from left to right, each as edits by annotator."""
     clusters: list[list[tuple[Correction, int]]] = []
     for edit in sorted(edits, key=lambda edit: edit[0][0] - edit[0][1]):  # the longest first
         for cluster in clusters:
@@ -45,13 +45,13 @@ def _overlap(one: Correction, other: Correction) -> bool:
     (a, b), (c, d) = one[:2], other[:2]
     if (a, b) == (c, d):
         return True
-    if a == b or c == d:  # an insertion overlaps only what it lies within
+    if a == b or c == d:  # an insertion overlaps an edit only if it lies within the edit
         return c < a and b < d if a == b else a < c and d < b
     return c < b <= d or c <= a < d
 
 
 def mixtures(block: Block, most: int) -> list[Words] | None:
-    """Return every sentence that mixed annotators make; None if there are more than ``most``."""
+    """Return every mixture of annotators' edits as a sentence; None if there are over ``most``."""
     annotators, edits = _edits(block)
     options: list[list[tuple[Correction, ...]]] = []
     for cluster in _clusters(edits):
@@ -79,7 +79,7 @@ def _compatible(edits: Sequence[Correction]) -> bool:
 
 
 def by_annotator(block: Block) -> list[Words]:
-    """Return each annotator's sentence; the source if one of them found nothing."""
+    """Return each annotator's sentence, which is the source if the annotator found nothing."""
     annotators, edits = _edits(block)
     tokens = block.sentence.split()
     clusters = _clusters(edits)
@@ -92,7 +92,7 @@ def by_annotator(block: Block) -> list[Words]:
 
 
 def _applied(tokens: Words, edits: Iterable[Correction]) -> Words:
-    """Apply edits from right to left; one that would leave nothing of a sentence is left out."""
+    """Return the sentence after the edits, from right to left; none may empty the sentence."""
     text = list(tokens)
     for start, end, words in sorted(edits, key=lambda edit: edit[:2], reverse=True):
         corrected = [*text[:start], *words, *text[end:]]

@@ -1,18 +1,18 @@
 """PT-M2 and PT-ERRANT: M2 and ERRANT with edits weighed by a pretrained metric.
 
 Gong, Liu, Huang and Zhang 2022, "Revisiting Grammatical Error Correction Evaluation and Beyond"
-(EMNLP). Edits are those of M2 or of ERRANT. For the reference R of an annotator an edit e weighs
-what it changes in the similarity of the source S to R::
+(EMNLP). Edits are those of M2 or of ERRANT. The weight of an edit e is its effect on the similarity
+of the source S to an annotator's reference R::
 
     weight(e) = | score(S with e alone, R) - score(S, R) |
 
-The similarity is BERTScore's F (:mod:`.bertscore`). Precision, recall and F are as ever, but of
-sums of weights: of the edits that are correct, proposed and gold. An annotator is chosen for every
-sentence by the F of the running totals, as in M2.
+The similarity is BERTScore's F (:mod:`.bertscore`). Precision, recall and F are computed as usual,
+but from sums of weights: of the edits that are correct, proposed and gold. The F of the running
+totals chooses an annotator for every sentence, as in M2.
 
-``level="sentence"``, which the authors recommend, is the mean of the sentences' own F; if no edit
-of a sentence weighs anything, all weigh the same. BERTScore's rescaling, which the authors' program
-turns on, is linear: it multiplies all weights by one number and changes no score.
+``level="sentence"``, which the authors recommend, is the mean of the sentences' own F; if all edits
+of a sentence have the weight 0, their weights count as equal. BERTScore's rescaling, which the
+authors' program turns on, is linear: it multiplies all weights by one number and changes no score.
 
 >>> from gec.eval.metrics.m2 import GoldEdit, GoldSentence
 >>> gold = GoldSentence("He go home", {0: (GoldEdit(1, 2, "go", ("goes",)),)})
@@ -52,17 +52,17 @@ from gec.eval.metrics.system_edits import (
 Level = Literal["corpus", "sentence"]
 LEVELS: tuple[Level, ...] = ("corpus", "sentence")
 Similarity = Callable[[Sequence[tuple[str, str]]], Sequence[float]]
-"""Takes pairs of candidate and reference, tokenized sentences; returns a score of each."""
+"""Takes pairs of tokenized sentences, candidate and reference; returns a score for each pair."""
 
 
 @dataclass(frozen=True, slots=True)
 class PretrainedScore:
-    """Weighed precision, recall and F; at the level of sentences, means of theirs.
+    """Weighed precision, recall and F; at level "sentence" the means over sentences.
 
     Attributes:
-        correct, proposed, gold: sums of weights, of the annotators chosen.
-        chosen_annotators: one a sentence.
-        sentences: F of every sentence by itself.
+        correct, proposed, gold: sums of weights, for the chosen annotators.
+        chosen_annotators: the annotator of each sentence.
+        sentences: F of every sentence alone.
     """
 
     precision: float
@@ -84,9 +84,9 @@ class PretrainedScore:
 
 
 class Matched(NamedTuple):
-    """A sentence's edits beside those of one annotator, and the annotator's sentence.
+    """A sentence's edits, the edits of one annotator, and the annotator's sentence.
 
-    An edit that stands in a list twice counts twice.
+    An edit that is listed twice counts twice.
     """
 
     annotator: int
@@ -104,6 +104,7 @@ class Sums(NamedTuple):
     gold: float = 0.0
 
     def plus(self, other: Sums) -> Sums:
+        """Return the sums of both."""
         return Sums(*(a + b for a, b in zip(self, other, strict=True)))
 
     def scores(self, beta: float) -> tuple[float, float, float]:
@@ -115,7 +116,7 @@ class Sums(NamedTuple):
         return precision, recall, f
 
     def merit(self, beta: float) -> tuple[float, float, float]:
-        """Return by what annotators are chosen: the greater, the better."""
+        """Return the key by which annotators are chosen: greater is better."""
         return self.scores(beta)[2], self.correct, -(self.proposed + beta * beta * self.gold)
 
 
@@ -132,7 +133,7 @@ def pt_m2(
 
     Args:
         level: "corpus", or "sentence" (SentPT-M2).
-        version: m2scorer's, for the edits; the authors' program has those of "2016".
+        version: the version of m2scorer that finds the edits; the authors' program has "2016".
 
     Raises:
         InputError: not as many hypotheses as gold sentences.
@@ -162,7 +163,7 @@ def pt_errant(
 
 @dataclass(frozen=True, slots=True)
 class Measured:
-    """The sums of every sentence, of the annotator chosen."""
+    """The sums of every sentence, for the chosen annotator."""
 
     sums: Sequence[Sums]
     chosen: Sequence[int]
@@ -172,7 +173,7 @@ class Measured:
 
     @property
     def statistics(self) -> Statistics:
-        """For significance."""
+        """The sums by sentence, for significance."""
         beta, names = self.beta, ("precision", "recall", "f")
         if self.level == "sentence":
             rows = np.array([(*sums.scores(beta), 1.0) for sums in self.sums]).reshape(-1, 4)
@@ -187,6 +188,7 @@ class Measured:
         return Statistics(rows, scores, names, "f", self.signature)
 
     def score(self) -> PretrainedScore:
+        """Return the scores of all sentences together."""
         total = Sums()
         for sums in self.sums:
             total = total.plus(sums)
@@ -223,7 +225,7 @@ def measure_m2(
     beta: float = 0.5,
     version: str = "2016",
 ) -> Measured:
-    """Return what :func:`pt_m2` sums up; errors as there."""
+    """Return the sums of :func:`pt_m2` by sentence; errors as there."""
     check_lengths(hypotheses, gold)
     matched = [
         _m2_matches(hypothesis, sentence, version)
@@ -243,7 +245,7 @@ def measure_errant(
     beta: float = 0.5,
     how: Mapping[str, object] | None = None,
 ) -> Measured:
-    """Return what :func:`pt_errant` sums up; errors as there."""
+    """Return the sums of :func:`pt_errant` by sentence; errors as there."""
     check_sentences("reference", reference, "hypothesis", hypothesis)
     matched = [
         _errant_matches(ours, theirs) for ours, theirs in zip(hypothesis, reference, strict=True)
@@ -293,12 +295,12 @@ def _errant_matches(hypothesis: Block, reference: Block) -> list[Matched]:
 
 
 def _untyped(changes: Iterable[Change]) -> list[Change]:
-    """Return changes without their types; one that stands there twice, once, as in ERRANT."""
+    """Return changes without their types and, as in ERRANT, without repetitions."""
     return list(dict.fromkeys(change._replace(type="") for change in changes))
 
 
 def corrected(source: str, changes: Iterable[Change]) -> str:
-    """Return a sentence after changes; of those that overlap, the one that begins first is made."""
+    """Return a sentence after changes; of overlapping changes only the first one is made."""
     tokens = source.split()
     made: list[str] = []
     done = 0
@@ -343,7 +345,7 @@ def _measure(
 
 
 def _pairs(source: str, match: Matched) -> Iterable[tuple[str, str]]:
-    """Yield what must be compared to weigh the edits of a sentence."""
+    """Yield the pairs of texts whose similarity the weights of a sentence's edits need."""
     edits = {*match.proposed, *match.gold}
     if edits:
         yield source, match.reference

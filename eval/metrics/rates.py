@@ -7,8 +7,8 @@ For an error type T, as GECLens defines them (Gautam, Thakur and Mishra 2026):
 - **over-correction**: of the sentences that no annotator edited, the share that the system edited;
   by type, the share in which it made a T edit.
 
-Two systems are compared type by type; p-values are adjusted by Holm's method over the types of
-which there are any, for success and for over-correction separately.
+Two systems are compared type by type; Holm's method adjusts p-values over the types that occur, for
+success and for over-correction separately.
 
 >>> from gec.eval.metrics.errant import Annotation, Block
 >>> edit = Annotation(1, 2, "R:VERB:SVA", "goes", 0)
@@ -50,9 +50,9 @@ class TypeRates:
 
     Attributes:
         edits: edits of this type in the reference, of all annotators.
-        positive, fixed: sentences with such an edit, and those repaired.
-        broken: correct sentences in which the system made such an edit.
-        success, overcorrection: shares; None if there is no sentence to take a share of.
+        positive, fixed: numbers of sentences with such an edit, and of those repaired.
+        broken: number of correct sentences in which the system made such an edit.
+        success, overcorrection: shares; None if no sentence counts.
         p_success, p_overcorrection: adjusted p-values of the difference from the other system.
     """
 
@@ -72,9 +72,10 @@ class RatesScore:
     """Rates over all edits, and of every type, the most frequent in the reference first.
 
     Attributes:
-        edited, repaired: sentences that an annotator edited, and those in which the system made all
-            edits of one of them.
-        correct, changed: sentences that no annotator edited, and those that the system edited.
+        edited, repaired: numbers of sentences that an annotator edited, and of those in which the
+            system made all edits of an annotator.
+        correct, changed: numbers of sentences that no annotator edited, and of those that the
+            system edited.
     """
 
     success: float | None
@@ -120,12 +121,12 @@ def error_rates(
     """Return rates by error type; an example is at the top of the module.
 
     Args:
-        hypothesis: the system's edits, a block a sentence.
+        hypothesis: the system's edits, a block for each sentence.
         reference: the annotators' edits, with ERRANT's types.
-        category: take M:DET, R:DET and U:DET for one type, DET.
+        category: whether M:DET, R:DET and U:DET are one type, DET.
 
     Raises:
-        InputError: no sentence, or different numbers of them.
+        InputError: no sentence, or different numbers of sentences.
         DataError: the i-th sentences differ.
     """
     measured = measure([hypothesis], reference, category=category)
@@ -136,8 +137,8 @@ def error_rates(
 class Measured:
     """Types, their edits in the reference, and every system's statistics.
 
-    The numbers of a sentence are those of all types together, then of each type: repaired, to be
-    repaired, broken; and last whether no annotator edited it.
+    A row has, for all types together and then for each type, whether the sentence was repaired, had
+    to be repaired, was broken; its last number says whether no annotator edited the sentence.
     """
 
     types: Sequence[str]
@@ -145,6 +146,7 @@ class Measured:
     statistics: Sequence[Statistics]
 
     def score(self, system: int) -> RatesScore:
+        """Return the rates of one system, by its index."""
         statistics = self.statistics[system]
         sums = statistics.rows.sum(axis=0).astype(int).tolist()
         correct = sums.pop()
@@ -174,7 +176,7 @@ class Measured:
         )
 
     def adjusted(self, score: RatesScore, significance: Significance) -> RatesScore:
-        """Return a score with Holm-adjusted p-values, of the types of which there is any edit."""
+        """Return a score with Holm-adjusted p-values for the types that occur."""
         tests = significance.comparisons or {}
         sums = sum(statistics.rows.sum(axis=0) for statistics in self.statistics)
         counts = np.reshape(np.asarray(sums)[3:-1], (-1, 3))
@@ -197,7 +199,7 @@ def measure(
     category: bool = False,
     how: dict[str, object] | None = None,
 ) -> Measured:
-    """Return what :func:`error_rates` sums up, of systems that are compared; errors as there."""
+    """Return the counts that :func:`error_rates` sums up, for several systems; errors as there."""
     if not reference:
         raise InputError("no sentence to score")
     for blocks in systems:
@@ -260,14 +262,14 @@ def _row(
 def _numbers(
     system: Iterable[Change], coders: Sequence[Sequence[Change]], correct: bool
 ) -> tuple[bool, bool, bool]:
-    """Return whether a sentence is repaired, was to be, and was broken."""
+    """Return whether a sentence was repaired, had to be repaired, and was broken."""
     made = {change[:3] for change in system}
     wanted = [{change[:3] for change in changes} for changes in coders if changes]
     return any(edits <= made for edits in wanted), bool(wanted), correct and bool(made)
 
 
 def _rates(sums: Numbers) -> Numbers:
-    """Return success and over-correction of all types together, then of each."""
+    """Return success and over-correction of all types together, then of each type."""
     correct = sums[..., -1:]
     fixed, positive, broken = (sums[..., i:-1:3] for i in range(3))
     rates = np.stack([ratio(fixed, positive), ratio(broken, correct)], axis=-1)

@@ -1,4 +1,4 @@
-"""What the scores of all metrics are made of, over any number of sums at once."""
+"""Quotients for the scores of all metrics, over any number of sums at once."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
 """Edits of system outputs and references for the metrics that compare edits.
 
-An output is text, one tokenized sentence a line, whose edits ERRANT finds, or an M2 file (its name
-ends with ``.m2``) with edits found before. A sentence whose edits were found for another source is
-refused: two tokenizations have no places in common.
+An output is text with one tokenized sentence on each line, whose edits ERRANT finds, or an M2 file
+(its name ends with ``.m2``) with edits found before. If edits were found for another source, the
+sentence is refused: places in two tokenizations cannot be compared.
 """
 
 from __future__ import annotations
@@ -40,15 +40,16 @@ class Reference:
 
     @property
     def sources(self) -> list[str]:
+        """The source sentences."""
         return [block.sentence for block in self.blocks]
 
 
 @dataclass(slots=True)
 class Systems:
-    """Reads system outputs beside one reference; ERRANT is loaded once, and only if it is needed.
+    """Reads system outputs for one reference; ERRANT is loaded once, and only if needed.
 
     Attributes:
-        settings: what found the edits, for the signature.
+        settings: how the edits were found, for the signature.
     """
 
     args: argparse.Namespace
@@ -62,7 +63,7 @@ class Systems:
 
         Raises:
             InputError: as for :func:`read_output`.
-            DataError: an M2 file is malformed or has other sentences; says which.
+            DataError: an M2 file is malformed or has other sentences; the message says which.
         """
         if name.endswith(".m2"):
             blocks = read_blocks(name)
@@ -85,11 +86,11 @@ class Systems:
 def read_output(
     args: argparse.Namespace, name: str, source: str, sources: Sequence[str]
 ) -> list[str]:
-    """Return a system's sentences, beside those of the file called ``source``.
+    """Return a system's sentences, which belong to ``sources`` of the file ``source``.
 
     Raises:
-        InputError: the file cannot be read, has more or fewer lines, is not tokenized as the
-            sources are, or (without ``--allow-empty``) has an empty line; says which.
+        InputError: the file cannot be read, has more or fewer lines, is not tokenized like the
+            sources, or (without ``--allow-empty``) has an empty line; the message says which.
     """
     lines = read_lines(name)
     check_parallel([(source, sources), (name, lines)])
@@ -133,11 +134,11 @@ def check_fits(
 
 
 def read_reference(name: str) -> Reference:
-    """Read reference edits.
+    """Return the reference edits of a file.
 
     Raises:
         InputError: the file cannot be read, or has no sentence.
-        DataError: malformed; says the line.
+        DataError: the file is malformed; the message names the line.
     """
     blocks = read_blocks(name)
     if not any(block.sentence.split() for block in blocks):
@@ -150,8 +151,8 @@ def check_sentences(name: str, blocks: Sequence[Block], other: str, found: Seque
     """Refuse edits of other sentences than the reference's.
 
     Raises:
-        InputError: another number of sentences.
-        DataError: another sentence, or another tokenization of it; says where.
+        InputError: the numbers of sentences differ.
+        DataError: a sentence or its tokenization differs; the message says where.
     """
     check_parallel([(name, [b.sentence for b in blocks]), (other, [b.sentence for b in found])])
     for ours, theirs in zip(found, blocks, strict=True):
@@ -163,7 +164,7 @@ def check_sentences(name: str, blocks: Sequence[Block], other: str, found: Seque
 
 
 def changes_by_coder(block: Block) -> Mapping[int, Sequence[Change]]:
-    """Return every coder's edits in the order of their places; a block without any has coder 0.
+    """Return every coder's edits, sorted by place; a block without edits has coder 0.
 
     Edits outside the sentence, and errors without a correction, are left out.
     """
@@ -184,5 +185,5 @@ def _change(annotation: Annotation) -> Change:
 
 
 def only_changes(block: Block) -> Sequence[Change]:
-    """Return the edits of a system's block, those of its first coder."""
+    """Return the edits of a system's block, which are those of its first coder."""
     return next(iter(changes_by_coder(block).values()))

@@ -1,4 +1,4 @@
-"""Which files a run corrects: names, patterns and folders become tasks."""
+"""The files that a run corrects: names, patterns and folders become tasks."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from gec.batch.blocks import Format
 
 MakeFormat = Callable[[str | None, str], "Format"]
-"""Makes the format of a file, given the kind that its suffix names, if it does."""
+"""Makes the format of a file from the kind that its suffix names (or None) and its name."""
 
 
 def find(
@@ -39,9 +39,9 @@ def find(
 
     Raises:
         InputError: an input does not exist, or nothing matches.
-        ConfigError: two inputs have one output, or an output is an input.
+        ConfigError: two inputs have the same output, or an output is an input.
     """
-    found: list[tuple[str, str]] = []  # a file, and its name in an output folder
+    found: list[tuple[str, str]] = []  # file, and its name in an output folder
     folders = False
     for name in inputs:
         if name == STANDARD or is_url(name):

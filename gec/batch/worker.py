@@ -1,4 +1,4 @@
-"""One of several workers of ``gec batch``, which may be processes on several GPUs."""
+"""A worker of ``gec batch``; several workers are processes, which may have a GPU each."""
 
 from __future__ import annotations
 

@@ -108,7 +108,7 @@ class Correction:
         return tuple(s.trace for s in self.sentences if s.trace is not None)
 
     def by_sentence(self) -> Iterator[tuple[SentenceResult, list[Edit]]]:
-        """Yield each sentence with its edits; what lies behind the last one is the last one's."""
+        """Yield each sentence with its edits; the last sentence has all edits after it, too."""
         edits = deque(self.edits)
         for number, sentence in enumerate(self.sentences, 1):
             own: list[Edit] = []

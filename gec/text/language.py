@@ -8,7 +8,7 @@ from functools import lru_cache
 from gec.text.stop_words import STOP_WORDS
 from gec.text.words import Word
 
-# Frequent in English and in no other language below; enough to look no further.
+# Words frequent in English and in no other language below; enough of them end the search early.
 _ENGLISH = frozenset(
     """
     the and that this these those they them their you your it its she are were been being have
@@ -29,7 +29,7 @@ def _letters(word: str) -> tuple[int, int]:
 
 
 def looks_english(words: Sequence[Word]) -> bool:
-    """Whether a sentence may be English; False means leave it alone.
+    """Whether a sentence may be English; the corrector leaves other sentences alone.
 
     A sentence is foreign if most of its letters are not Latin, or if function words of one other
     European language (spaCy's stop words) clearly outnumber the English ones. Short or undecided

@@ -1,9 +1,9 @@
 """Early exit: a verifier whose first decoder layers draft, with the same output layer.
 
 Kim et al. 2023, *Speculative Decoding with Big Little Decoder*, section 4.4. The network is trained
-with the mean of the losses behind an early layer and behind the last (:class:`EarlyExitTrainee`).
-Drafting runs the first layers only; what they compute for a token, its keys, its values and its
-hidden state, the verifying pass takes over and begins with the layer behind the exit.
+with the mean of the losses after an early layer and after the last (:class:`EarlyExitTrainee`).
+Drafting runs the first layers only. The verifying pass takes over what they computed for a token,
+its keys, values and hidden state, and begins with the layer after the exit.
 
 Shapes: B rows, T block length, D model width, V vocabulary.
 """
@@ -25,12 +25,12 @@ from gec.models.network.transformer import Transformer, _biased
 
 @dataclass(slots=True)
 class ExitMemory:
-    """The verifier's memory and what the first layers computed ahead of its next pass.
+    """The verifier's memory, and what the first layers have computed ahead of its next pass.
 
     Attributes:
-        hidden: [B, length, D], hidden states behind the exit by position.
-        begins: per row the position of its first token that was drafted over, or -1.
-        tokens: per row the tokens from there on whose hidden states are there.
+        hidden: [B, length, D], hidden states after the exit by position.
+        begins: for each row, the position of the first token with a hidden state, or -1.
+        tokens: for each row, the tokens from there on that have a hidden state.
     """
 
     inner: Memory
@@ -39,7 +39,7 @@ class ExitMemory:
     tokens: list[list[int]]
 
     def ahead(self, row: int, start: int, block: Sequence[int]) -> int:
-        """Return how many tokens of a row's block, at ``start``, have their hidden state."""
+        """Return how many first tokens of a row's block, at ``start``, have a hidden state."""
         if self.begins[row] != start:
             return 0
         count = 0
@@ -51,10 +51,12 @@ class ExitMemory:
 
 
 class EarlyExitVerifier:
-    """Meets :class:`gec.decoding.model.Model`; ``exit`` drafts with the first ``layers`` layers.
+    """A verifier whose ``exit`` drafts with the first ``layers`` layers.
+
+    Implements :class:`gec.decoding.model.Model`, as ``exit`` does.
 
     Raises:
-        ModelError: there is no layer behind the exit.
+        ModelError: there is no layer after the exit.
     """
 
     def __init__(self, network: Transformer, layers: int = 1) -> None:
@@ -70,19 +72,21 @@ class EarlyExitVerifier:
         self.exit: Model = Exit(self)
 
     def start(self, sources: Sequence[Sequence[int]]) -> ExitMemory:
+        """Encode the sources."""
         return self._fresh(self._inner.start(sources))
 
     def verify(
         self, memory: ExitMemory, tokens: Sequence[Sequence[int]], starts: Sequence[int]
     ) -> Tensor:
+        """Return the logits [B, T, V] of a block, reusing what the exit has computed of it."""
         known = [memory.ahead(row, starts[row], block) for row, block in enumerate(tokens)]
         if any(count < len(block) for count, block in zip(known, tokens, strict=True)):
-            # a block cannot be empty: a row without new tokens has its last computed again
+            # a block cannot be empty: a row without new tokens computes its last token again
             known = [min(n, len(block) - 1) for n, block in zip(known, tokens, strict=True)]
             rest = [block[n:] for n, block in zip(known, tokens, strict=True)]
             self.first_layers(memory, rest, [s + n for s, n in zip(starts, known, strict=True)])
         positions = Positions.of(list(starts), max(map(len, tokens)), self.network.device)
-        x = memory.hidden[_rows(memory.hidden), _places(positions, memory.hidden)]
+        x = memory.hidden[_rows(memory.hidden), _places(positions, memory.hidden)]  # [B, T, D]
         logits = self.head(self._run(x, memory, positions, slice(self.layers, None)))
         memory.begins = [-1] * len(tokens)
         return logits
@@ -90,7 +94,7 @@ class EarlyExitVerifier:
     def first_layers(
         self, memory: ExitMemory, tokens: Sequence[Sequence[int]], starts: Sequence[int]
     ) -> Tensor:
-        """Run the first layers over a block; keep and return their hidden states [B, T, D]."""
+        """Run the first layers over a block; store and return the hidden states [B, T, D]."""
         block = self._inner._pad(tokens)
         positions = Positions.of(list(starts), block.shape[1], block.device)
         index = positions.index.clamp_max(self.max_positions - 1)
@@ -105,7 +109,7 @@ class EarlyExitVerifier:
         return x
 
     def head(self, hidden: Tensor) -> Tensor:
-        """Map hidden states of any layer to logits."""
+        """Return the logits [..., V] for hidden states [..., D] of any layer."""
         return exit_logits(self.network, hidden)
 
     def _run(self, x: Tensor, memory: ExitMemory, positions: Positions, layers: slice) -> Tensor:
@@ -117,9 +121,11 @@ class EarlyExitVerifier:
         return x
 
     def select(self, memory: ExitMemory, rows: Sequence[int]) -> ExitMemory:
+        """Return the memory of the given rows, without anything computed ahead."""
         return self._fresh(self._inner.select(memory.inner, rows))
 
     def join(self, memory: ExitMemory, other: ExitMemory) -> ExitMemory:
+        """Return the memory of both memories' rows, without anything computed ahead."""
         return self._fresh(self._inner.join(memory.inner, other.inner))
 
     def _fresh(self, inner: Memory) -> ExitMemory:
@@ -130,7 +136,7 @@ class EarlyExitVerifier:
 
 
 class Exit:
-    """The first layers as a model that lives in the verifier's memory: it drafts."""
+    """The first layers as a model that drafts; it uses the verifier's memory."""
 
     def __init__(self, verifier: EarlyExitVerifier) -> None:
         self._verifier = verifier
@@ -138,11 +144,13 @@ class Exit:
         self.max_positions = verifier.max_positions
 
     def start(self, sources: Sequence[Sequence[int]]) -> None:
+        """Return None: the exit has no memory of its own."""
         return None
 
     def verify(
         self, memory: ExitMemory, tokens: Sequence[Sequence[int]], starts: Sequence[int]
     ) -> Tensor:
+        """Return the logits [B, T, V] of a block; keep its hidden states for the verifier."""
         hidden = self._verifier.first_layers(memory, tokens, starts)
         for row, (block, start) in enumerate(zip(tokens, starts, strict=True)):
             begin = memory.begins[row]
@@ -153,9 +161,11 @@ class Exit:
         return self._verifier.head(hidden)
 
     def select(self, memory: None, rows: Sequence[int]) -> None:
+        """Return None: the exit has no memory of its own."""
         return None
 
     def join(self, memory: None, other: None) -> None:
+        """Return None: the exit has no memory of its own."""
         return None
 
 
@@ -172,15 +182,16 @@ class EarlyExitTrainee(nn.Module):
         self.network, self.layers = network, layers
 
     def forward(self, source: Tensor, target_in: Tensor, wanted: Tensor) -> tuple[Tensor, Tensor]:
-        """Return the logits [N, V] of the first layers and of all, at ``wanted`` [B, T] bool.
+        """Return the logits [N, V] of the first layers and of all layers.
 
-        The loss is the mean of both cross-entropies.
+        ``wanted`` [B, T] bool marks the N positions to score. The loss is the mean of both
+        cross-entropies.
         """
         network = self.network
         mask = (source != network.config.pad_id)[:, None, None, :]
         caches = [PassingCache(cache) for cache in network.caches(network.encode(source, mask))]
         positions = Positions.of([0], target_in.shape[1], source.device)
-        x = network._embed(target_in, positions.index, "decoder")
+        x = network._embed(target_in, positions.index, "decoder")  # [B, T, D]
         if network.config.positions == "relative":
             positions = _biased(positions, network.decoder_bias, network.config)
         early = x
@@ -192,7 +203,10 @@ class EarlyExitTrainee(nn.Module):
 
 
 def exit_logits(network: Transformer, hidden: Tensor) -> Tensor:
-    """Map hidden states of any decoder layer to logits, through the shared norm and output."""
+    """Return logits [..., V] for hidden states [..., D] of any decoder layer.
+
+    All layers share the norm and the output layer.
+    """
     x = network.decoder_norm(hidden)
     if network.config.scale_output:
         x = x * network.config.width**-0.5
@@ -204,6 +218,6 @@ def _rows(x: Tensor) -> Tensor:
 
 
 def _places(positions: Positions, hidden: Tensor) -> Tensor:
-    """Return the block's positions [1 or B, T], none beyond what there is."""
+    """Return the block's positions [1 or B, T], none beyond the end of ``hidden``."""
     index = positions.index if positions.index.dim() == 2 else positions.index[None]
     return index.clamp_max(hidden.shape[1] - 1)

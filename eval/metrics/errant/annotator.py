@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 Merge = Literal["rules", "all-split", "all-merge", "all-equal"]
 
-CHUNK = 2000  # sentences whose trees are in memory together
+CHUNK = 2000  # number of sentences whose trees are in memory together
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,9 +77,9 @@ def annotate(
     """Return the edits that turn each source into its hypothesis, in order.
 
     Args:
-        sources, hypotheses: sentences tokenized by blanks, the i-th beside the i-th.
-        nlp: a spaCy pipeline for English; None takes what :func:`load_pipeline` takes.
-        lev: align by plain Levenshtein distance, without tags and lemmas.
+        sources, hypotheses: sentences tokenized by blanks; the i-th ones belong together.
+        nlp: a spaCy pipeline for English; None takes the default of :func:`load_pipeline`.
+        lev: whether to align by plain Levenshtein distance, without tags and lemmas.
         merge: how aligned tokens become edits; ``rules`` are ERRANT's.
 
     Raises:
@@ -138,16 +138,18 @@ class Annotator:
         return dict(zip(distinct, self.nlp.pipe(docs), strict=True))
 
     def tokens(self, text: str, *, tokenize: bool = False) -> Doc:
+        """Return a text as tokens without tags, split at blanks or by the pipeline's tokenizer."""
         from spacy.tokens import Doc
 
         return self.nlp.make_doc(text) if tokenize else Doc(self.nlp.vocab, words=text.split())
 
     def edits(self, source: Doc, correction: Doc) -> list[Edit]:
+        """Return the edits with types that turn one parsed text into another."""
         found = self._errant.annotate(source, correction, self.lev, self.merge)
         return [_edit(edit) for edit in found]
 
     def classify(self, source: Doc, cor: Doc, edit: Place, minimise: bool, keep_type: bool) -> Edit:
-        """Return an edit with ERRANT's type; one without a correction keeps its span."""
+        """Return an edit with ERRANT's type; an edit without a correction keeps its span."""
         detected = edit.type in DETECTED
         found = self._errant.import_edit(
             source, cor, list(edit[:5]), minimise and not detected, keep_type

@@ -26,7 +26,7 @@ class Annotation(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Block:
-    """A sentence with its annotations; ``line`` is where it begins in its file, from 1."""
+    """A sentence with its annotations; ``line`` is its first line in the file, from 1."""
 
     sentence: str
     annotations: tuple[Annotation, ...]
@@ -34,10 +34,10 @@ class Block:
 
 
 def read_blocks(name: str, *, strict: bool = True) -> list[Block]:
-    """Read an M2 file; an empty one is a single block without words, as for the reference.
+    """Return the blocks of an M2 file; an empty file is one block without words, as in ERRANT.
 
     Raises:
-        InputError: missing, unreadable or not UTF-8.
+        InputError: the file is missing, unreadable or not UTF-8.
         DataError: as for :func:`parse_blocks`.
     """
     document = read_document(name)
@@ -48,16 +48,16 @@ def read_blocks(name: str, *, strict: bool = True) -> list[Block]:
 
 
 def parse_blocks(text: str, name: str, *, strict: bool = True) -> list[Block]:
-    """Return the blocks of M2 text; ``name`` is what messages call it.
+    """Return the blocks of M2 text; messages call the text ``name``.
 
     Exactly one empty line separates two blocks; more make empty blocks, or an error.
 
     Args:
-        strict: refuse a block that does not begin with ``S``; the reference takes any first line
-            for a sentence, so else there is only a warning.
+        strict: whether to refuse a block that does not begin with ``S``; otherwise there is only a
+            warning, because ERRANT takes any first line for a sentence.
 
     Raises:
-        DataError: a line is not what it should be; says file and line.
+        DataError: a line is malformed; the message names file and line.
     """
     text = text.replace("\r\n", "\n").replace("\r", "\n")
     stripped = text.strip()
@@ -80,7 +80,7 @@ def parse_blocks(text: str, name: str, *, strict: bool = True) -> list[Block]:
 
 
 def outside(blocks: Sequence[Block]) -> list[int]:
-    """Return the lines of edits that do not lie within their sentence; -1 -1 means no place."""
+    """Return the lines of edits that do not lie within their sentence; -1 -1 is no place."""
     lines = []
     for block in blocks:
         length = len(block.sentence.split())

@@ -1,7 +1,7 @@
 """A system's edits against reference edits, both as M2 blocks.
 
 Numbers, choices and printed lines are those of ``errant_compare`` in ERRANT 3.0.2 (Bryant, Felice
-and Briscoe 2017). What surprises, kept because published numbers depend on it:
+and Briscoe 2017). Three surprises are kept, because published numbers depend on them:
 
 - Every pair of a hypothesis coder and a reference coder is tried. The pair with the best F of the
   running totals, rounded to 4 decimals, is chosen, so a choice depends on the sentences before it.
@@ -22,8 +22,8 @@ from gec.eval.metrics.errant.blocks import Annotation, Block
 from gec.eval.metrics.score import check_parallel, first_shifted, signature
 
 Mode = Literal["dt", "ds", "cs", "cse"]
-Key = tuple[int | str, ...]  # what two edits must share to be equal; depends on the mode
-Edits = dict[Key, list[str]]  # one coder's: the types of all edits with that key, in file order
+Key = tuple[int | str, ...]  # edits with the same key are equal; the mode decides about the key
+Edits = dict[Key, list[str]]  # one coder's edits by key: the types of all of them, in file order
 
 TITLES: dict[Mode, str] = {
     "dt": "Token-Based Detection",
@@ -43,6 +43,7 @@ class Counts(NamedTuple):
     fn: int = 0
 
     def plus(self, other: Counts) -> Counts:
+        """Return the sum of both counts."""
         return Counts(self.tp + other.tp, self.fp + other.fp, self.fn + other.fn)
 
     def scores(self, beta: float) -> tuple[float, float, float]:
@@ -119,7 +120,7 @@ class ErrantScore:
             return dict(self.by_type)
         found: dict[str, Counts] = {}
         for kind, counts in self.by_type.items():
-            if kind == "UNK":  # stands alone, and the reference overwrites, should "R:UNK" exist
+            if kind == "UNK":  # UNK stands alone; as in ERRANT it overwrites an "R:UNK"
                 found[kind] = counts
                 continue
             if level == 1 and not kind:
@@ -134,7 +135,7 @@ class ErrantScore:
 
 @dataclass(frozen=True, slots=True)
 class _Rules:
-    """What counts, and as equal to what."""
+    """The rules of which edits count, and of which are equal."""
 
     mode: Mode
     single: bool
@@ -142,7 +143,7 @@ class _Rules:
     filt: frozenset[str]
 
     def by_coder(self, block: Block) -> dict[int, Edits]:
-        """Return every coder's edits; one whose edits are all left out is still there."""
+        """Return every coder's edits, also of a coder whose edits are all left out."""
         coders: dict[int, Edits] = {}
         for annotation in block.annotations or (_NOOP,):
             edits = coders.setdefault(annotation.coder, {})
@@ -169,7 +170,7 @@ class _Rules:
             return [(start, end)]
         if start == -1:
             return [(-1, -1)]
-        if start == end >= 0:  # an insertion is the token to its right, even beyond the last
+        if start == end >= 0:  # an insertion counts as the token to its right, even at the end
             return [(start, start + 1)]
         return [(token, token + 1) for token in range(start, end)]
 
@@ -183,7 +184,7 @@ class _Pair(NamedTuple):
     outcomes: list[tuple[str, int]]
     counts: Counts
     local: tuple[float, float, float]  # P, R, F of this sentence alone
-    running: tuple[float, float, float]  # with the sentences before
+    running: tuple[float, float, float]  # P, R, F together with the sentences before
 
     def rank(self) -> tuple[float, int, int, int]:
         return self.running[2], self.counts.tp, -self.counts.fp, -self.counts.fn
@@ -210,13 +211,13 @@ def compare(
     """Compare edits sentence by sentence, the i-th block with the i-th.
 
     Args:
-        mode: equal are edits of the same token (dt), span (ds), span and correction (cs), and
-            type as well (cse).
-        single: leave out edits of two or more tokens on a side.
-        multi: leave out the others.
-        filt: leave out these types, by their full names.
-        verbose: is called with the lines that ``-v`` shows of each sentence.
-        how: more for the signature, for example what annotated the edits.
+        mode: edits are equal if they share a token (dt), the span (ds), span and correction (cs),
+            or also the type (cse).
+        single: whether to leave out edits of two or more tokens on a side.
+        multi: whether to leave out all other edits.
+        filt: full names of types to leave out.
+        verbose: called with the lines that ``-v`` shows for each sentence.
+        how: more settings for the signature, for example the annotator of the edits.
 
     Raises:
         InputError: different numbers of blocks.
@@ -281,7 +282,7 @@ def score_errant(
 
 
 def statistics(score: ErrantScore) -> Statistics:
-    """Return the counts of every sentence, of the pair of coders chosen."""
+    """Return the counts of every sentence, for the chosen pair of coders."""
     return edit_statistics(score.sentences, score.beta, score.signature)
 
 
@@ -317,7 +318,7 @@ def _pairs(
 
 
 def _outcomes(hypothesis: Edits, reference: Edits) -> list[tuple[str, int]]:
-    """Return each count's type and its place in :class:`Counts`."""
+    """Return the type of each counted edit, and its place in :class:`Counts`."""
     found = []
     for key, kinds in hypothesis.items():
         if kinds[0] != "noop":
@@ -340,7 +341,7 @@ def _explain(
     total: Counts,
     beta: float,
 ) -> str:
-    """Return what ``-v`` prints of one sentence, without the last line break."""
+    """Return the lines that ``-v`` prints for one sentence, without the last line break."""
     lines = [_RULE, f"Original sentence {number}: {sentence}"]
     for pair in pairs:
         lines += [
@@ -368,6 +369,6 @@ def _explain(
 
 
 def _listed(edits: Edits) -> list[Key]:
-    """Return the edits with their first types; none where the first is a noop."""
+    """Return the edits with their first types; none if the first edit is a noop."""
     listed: list[Key] = [(*key, edits[key][0]) for key in sorted(edits)]
     return [] if listed and listed[0][0] == -1 else listed

@@ -60,7 +60,7 @@ def compare_main(args: argparse.Namespace) -> int:
     """``gec errant compare -hyp FILE -ref FILE``
 
     Raises:
-        ReferenceExit: on what errant_compare ends with status 1.
+        ReferenceExit: input on which errant_compare ends with status 1.
     """
     _check_options(args)
     once([args.hyp, args.ref, args.paired])
@@ -87,7 +87,7 @@ def compare_files(
     *,
     other: Callable[[], Sequence[Block]],
 ) -> None:
-    """Compare with the options of a command line and print: the end of every command that does.
+    """Compare edits with the options of a command line and print the score.
 
     Args:
         other: reads the edits of the system that ``--paired`` names.

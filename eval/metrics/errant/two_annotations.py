@@ -15,10 +15,10 @@ class AnnotationAgreement:
     """How far two annotations of the same corrections agree.
 
     Attributes:
-        first, second: edits of either side.
-        edits: edits with the same span and correction on both sides.
-        types: those of them that have the same type as well.
-        confusions: (type in the first, type in the second) of the others, with their counts.
+        first, second: numbers of edits on either side.
+        edits: number of edits with the same span and correction on both sides.
+        types: number of these edits that also have the same type.
+        confusions: counts by (type in the first, type in the second) of all other such edits.
     """
 
     first: int

@@ -1,14 +1,14 @@
-"""ERRANT's edits with types for any language: what a spaCy pipeline with UD tags can tell.
+"""ERRANT's edits with types for any language that has a spaCy pipeline with UD tags.
 
 Alignment and merging are ERRANT's (Felice, Bryant and Briscoe 2016; Bryant, Felice and Briscoe
-2017), which read coarse tags, lemmas and characters only. Its classifier knows English; this one
-knows no language. A type is an operation, ``M`` missing, ``R`` replacement or ``U`` unnecessary,
-and one of
+2017), which read coarse tags, lemmas and characters only. ERRANT's classifier knows English; this
+one knows no language. A type is an operation, ``M`` missing, ``R`` replacement or ``U``
+unnecessary, and one of
 
-- ``ORTH``: case or blanks; ``WO``: word order; ``SPELL``: a word that the list of words does not
-  have, for one that looks like it;
-- a UD tag such as ``NOUN`` or ``ADP``, of all tokens on both sides; of ``VERB``, ``AUX`` and
-  ``PART`` together it is ``VERB``;
+- ``ORTH``: case or blanks; ``WO``: word order; ``SPELL``: a word that is not in the list of words,
+  instead of a word that looks like it;
+- a UD tag such as ``NOUN`` or ``ADP`` that all tokens on both sides share; ``VERB``, ``AUX`` and
+  ``PART`` together count as ``VERB``;
 - the tag with ``:FORM``: another form of the same lemma; with ``:INFL``: the same, but the list
   does not have the form that was written;
 - ``MORPH``: the same lemma with another tag; ``OTHER``: none of these; ``UNK``: no change.
@@ -68,7 +68,7 @@ class UniversalAnnotator(Annotator):
         self._errant = Original(nlp.lang, nlp, merger, Classifier(words))
 
     def parse(self, texts: Iterable[str], *, tokenize: bool = False) -> dict[str, Doc]:
-        """As :meth:`Annotator.parse`.
+        """Return the parsed texts as :meth:`Annotator.parse` does.
 
         Raises:
             ConfigError: the pipeline sets no tag on any token.
@@ -87,7 +87,7 @@ class Classifier:
         self._words = None if words is None else frozenset(words)
 
     def classify(self, edit: Any) -> Any:
-        """Set ``edit.type`` and return the edit, as ERRANT's annotator wants it."""
+        """Set ``edit.type`` and return the edit, as ERRANT's annotator expects."""
         edit.type = self.type(list(edit.o_toks), list(edit.c_toks))
         return edit
 
@@ -133,7 +133,7 @@ class Classifier:
         return tag
 
     def _is_unknown(self, token: Token) -> bool:
-        """Tell whether a word, not a number or a sign, is in no list; False without a list."""
+        """Whether a word is missing in the list; False for numbers and signs, or without a list."""
         text = token.text
         if not any(c.isalpha() for c in text) or any(c.isdigit() for c in text):
             return False
@@ -155,11 +155,11 @@ def _tag(tokens: Sequence[Token]) -> str:
 
 
 def read_words(name: str) -> frozenset[str]:
-    """Return the words of a file, one a line; blanks around them do not count.
+    """Return the words of a file, one on each line; blanks around them do not count.
 
     Raises:
-        InputError: missing, unreadable or not UTF-8.
-        ConfigError: the file has none.
+        InputError: the file is missing, unreadable or not UTF-8.
+        ConfigError: the file has no word.
     """
     words = frozenset(line.strip() for line in read_lines(name)) - {""}
     if not words:

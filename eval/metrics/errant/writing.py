@@ -39,7 +39,7 @@ def parallel(
             doc = docs[source] if source in docs else annotator.tokens(source, tokenize=tokenize)
             lines = []
             for coder, cor in enumerate(cors):
-                # Equal but for blanks is neither a noop nor an edit there: no line at all.
+                # errant_parallel writes no line for texts that differ in blanks only
                 same = _same(source, cor, tokenize)
                 edits = [NOOP] if same else annotator.edits(doc, docs[cor])
                 lines += [edit.to_m2(coder) for edit in edits]
@@ -59,7 +59,7 @@ def _block(sentence: str, lines: Iterable[str]) -> str:
 
 @dataclass(frozen=True, slots=True)
 class _Coder:
-    """One coder's edits of a sentence, and the sentence with them applied; a noop has neither."""
+    """One coder's edits of a sentence, and the corrected sentence; a noop has neither."""
 
     id: str
     corrected: str | None = None
@@ -77,16 +77,17 @@ def reannotate(
     """Return M2 blocks with new edits or types, as ``errant_m2`` writes them, one by one.
 
     Args:
-        gold: keep the edits and classify them; otherwise align each sentence with its correction
-            and extract the edits anew. Errors without a correction (``UNK``, ``Um``) are kept.
-        minimise: with ``gold``, cut words that both sides of an edit share at its ends.
-        keep_types: with ``gold``, leave the types as they are.
+        gold: whether to keep the edits and classify them; otherwise each sentence is aligned with
+            its correction and the edits are extracted anew. Errors without a correction (``UNK``,
+            ``Um``) are kept.
+        minimise: with ``gold``, whether to cut words that both sides of an edit share at its ends.
+        keep_types: with ``gold``, whether to leave the types as they are.
 
     Raises:
-        DataError: an edit that begins before its sentence or ends before it begins; says the line
-            where the block begins. One beyond the sentence's end stands at its end.
+        DataError: an edit begins before its sentence or ends before it begins; the message names
+            the first line of the block. An edit beyond the sentence's end moves to the end.
     """
-    checked = [(block, _coders(block)) for block in blocks]  # all, before anything is written
+    checked = [(block, _coders(block)) for block in blocks]  # check all before writing anything
 
     def edits(coder: _Coder, source: Doc, cor: Doc) -> list[Edit]:
         kept = [edit for edit in coder.edits if gold or edit.type in DETECTED]
@@ -117,7 +118,7 @@ def reannotate(
 
 
 def _coders(block: Block) -> list[_Coder]:
-    """Return the coders in the order of their ids as texts: 10 comes before 2."""
+    """Return the coders, sorted by their ids as texts: 10 comes before 2."""
     annotations: dict[str, list[Annotation]] = {}
     for annotation in block.annotations:
         annotations.setdefault(str(annotation.coder), []).append(annotation)

@@ -67,7 +67,7 @@ def main(args: argparse.Namespace) -> int:
 
 
 def _printed(decisions: Iterable[Decision], args: argparse.Namespace) -> Iterator[Decision]:
-    """The same decisions, each printed as it passes if that is wanted."""
+    """Yield the decisions, and print each one if the options ask for it."""
     for number, decision in enumerate(decisions, start=1):
         if args.very_verbose:
             _print(verbose.lattice_lines(decision))

@@ -9,7 +9,7 @@ from gec.eval.metrics.m2.reading import GoldEdit, GoldSentence
 
 
 def gold_by_characters(sentence: GoldSentence) -> GoldSentence:
-    """Return a sentence and its edits over characters; an edit spans those of its tokens."""
+    """Return a sentence and its edits over characters; an edit spans its tokens' characters."""
     sizes = [len(by_characters(token).split()) for token in sentence.source.split()]
     places = [0, *accumulate(sizes)]
 

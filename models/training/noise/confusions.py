@@ -18,7 +18,7 @@ _MIN_SHARE = 0.04
 
 
 def spelling_variants(lists_dir: Path) -> set[frozenset[str]]:
-    """Pairs of British and American spellings of one word."""
+    """Return the pairs of British and American spellings of one word."""
     pairs = set()
     for line in read_lines(lists_dir / "varcon.txt.xz"):
         spellings = re.findall(r": ([a-z]+)(?= |$)", line) if not line.startswith("#") else []
@@ -28,7 +28,7 @@ def spelling_variants(lists_dir: Path) -> set[frozenset[str]]:
 
 
 def replacements(lists_dir: Path, counts: Mapping[str, int]) -> Iterator[tuple[str, str, int]]:
-    """Yield (correct, written, count) of real words that are not spellings of one another."""
+    """Yield (correct, written, count) of real words that are not two spellings of one word."""
     variants = spelling_variants(lists_dir)
     for right, wrong, n in read_rows(lists_dir / "errorify_common_replaces.tsv.xz", 3):
         right, wrong = right.lower(), wrong.lower()
@@ -67,7 +67,7 @@ class Stems:
 def confusions_of(
     replaces: Iterable[tuple[str, str, int]], stems: Stems, common: Container[str]
 ) -> tuple[dict[str, Weighted], dict[str, Weighted], dict[str, Weighted]]:
-    """Sort the counted replacements by kind: words, words of one stem, prepositions."""
+    """Return the counted replacements by kind: words, words of one stem, prepositions."""
     words: dict[str, dict[str, float]] = defaultdict(dict)
     derived: dict[str, dict[str, float]] = defaultdict(dict)
     prepositions: dict[str, dict[str, float]] = defaultdict(dict)
@@ -96,12 +96,12 @@ def confusions_of(
 
 
 def _alike(left: str, right: str) -> bool:
-    """Whether two words look alike; other exchanges are a matter of style or of the content."""
+    """Whether two words look alike; other replacements are a matter of style or content."""
     return SequenceMatcher(None, left, right, autojunk=False).ratio() >= 0.66
 
 
 def _usual(kinds: Mapping[str, Mapping[str, float]]) -> dict[str, Weighted]:
-    """Leave out what makes up a small share of what people wrote for a word."""
+    """Return the replacements without those that are a small share of a word's replacements."""
     usual = {}
     for word, counts in kinds.items():
         least = _MIN_SHARE * sum(counts.values())
@@ -110,7 +110,7 @@ def _usual(kinds: Mapping[str, Mapping[str, float]]) -> dict[str, Weighted]:
 
 
 def misspellings_of(lists_dir: Path, counts: Mapping[str, int]) -> dict[str, Weighted]:
-    """Misspellings that are no words themselves, the ones learners made weighing most."""
+    """Return the misspellings that are not words themselves; learners' misspellings weigh most."""
     found: dict[str, dict[str, float]] = defaultdict(dict)
 
     def add(wrong: str, right: str, weight: float) -> None:
@@ -135,7 +135,7 @@ def misspellings_of(lists_dir: Path, counts: Mapping[str, int]) -> dict[str, Wei
 
 
 def homophones_of(lists_dir: Path, counts: Mapping[str, int]) -> dict[str, tuple[str, ...]]:
-    """Sound-alikes; a rare word is no slip for a frequent one."""
+    """Return words that sound alike; nobody writes a rare word for a frequent one by mistake."""
     variants = spelling_variants(lists_dir)
     found: dict[str, set[str]] = defaultdict(set)
     for line in read_lines(lists_dir / "homophones_cmudict.tsv.xz"):

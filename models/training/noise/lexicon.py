@@ -1,7 +1,7 @@
 """Word knowledge of the noise: inflections, confusions with counts, misspellings.
 
-Built once from the word lists into plain dicts; everything in it is immutable by convention and
-pickles, so that worker processes share one build.
+A lexicon is built once from the word lists. It consists of plain dicts, immutable by convention,
+that can be pickled, so worker processes share one build.
 """
 
 from __future__ import annotations
@@ -34,12 +34,12 @@ from gec.text.inflection import Inflections
 
 @dataclass(frozen=True)
 class Lexicon:
-    """What the error functions look words up in; all keys are lower case unless noted."""
+    """The tables in which the error functions look up words; keys are lower case unless noted."""
 
     verbs: dict[str, dict[str, str]]
     """base -> marker -> form; every verb has "", "+s", "+ed", "+en" and "+ing"."""
     verb_of: dict[str, tuple[str, str]]
-    """form -> (base, marker); a form of several readings has its likeliest."""
+    """form -> (base, marker); a form with several readings has the likeliest one."""
     verbness: dict[str, float]
     """base -> share of its uses as a verb, 0 to 1, guessed from the counts of its forms."""
     plurals: dict[str, str]
@@ -55,15 +55,15 @@ class Lexicon:
     adjectives: dict[str, str]
     """adverb in -ly -> adjective."""
     confusions: dict[str, Weighted]
-    """correct word -> what people wrote, other words only."""
+    """correct word -> other words that people wrote instead."""
     derivations: dict[str, Weighted]
-    """correct word -> a word of the same stem people wrote: important -> importance."""
+    """correct word -> words of the same stem that people wrote instead: important -> importance."""
     prepositions: dict[str, Weighted]
-    """correct preposition -> what people wrote."""
+    """correct preposition -> words that people wrote instead."""
     misspellings: dict[str, Weighted]
     """correct word -> its known misspellings."""
     missing: dict[str, float]
-    """word -> weight with which people leave it out."""
+    """word -> weight with which people leave the word out."""
     extra: Weighted
     """Words that people put in though they do not belong there."""
     homophones: dict[str, tuple[str, ...]]

@@ -24,7 +24,7 @@ def read_rows(path: Path, columns: int) -> Iterator[list[str]]:
 
 
 def read_counts(path: Path) -> dict[str, float]:
-    """The single lower-case words of a count list."""
+    """Return the single lower-case words of a count list, with their counts."""
     total: Counter[str] = Counter()
     for word, n in read_rows(path, 2):
         if word.isalpha():

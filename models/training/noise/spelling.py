@@ -27,7 +27,7 @@ _DOUBLES = frozenset("bdfglmnprst")
 
 
 def spelling(words: list[str], rng: random.Random, lexicon: Lexicon) -> list[str] | None:
-    """because -> becuase; words of four letters and more, no names."""
+    """because -> becuase; in words of four letters and more that are not names."""
     places = [
         (i, word.lower())
         for i, word in enumerate(words)

@@ -50,7 +50,7 @@ _PAST_BE = {"was": "is", "were": "are", "had": "have", "did": "do"}
 
 
 def _subject(low: Sequence[str], i: int) -> int:
-    """The index of the word before position i, adverbs and negations skipped; -1 for none."""
+    """Return the index of the word before i, adverbs and negations skipped; -1 if there is none."""
     j = i - 1
     while j >= 0 and (low[j] in MID_ADVERBS or (low[j].endswith("ly") and len(low[j]) > 4)):
         j -= 1
@@ -114,7 +114,7 @@ def _agreement(words: list[str], lexicon: Lexicon) -> Iterator[Edit]:
 
 
 def _finite(low: Sequence[str], i: int) -> bool:
-    """Whether the verb at i, right after its subject, is not governed by an auxiliary before it."""
+    """Whether the verb at i follows its subject and no auxiliary before the subject governs it."""
     j = _subject(low, i)
     head = low[max(j - 3, 0) : j]
     return not any(w in DO or w in MODALS or w in _BARE_HEADS or w == "n't" for w in head)
@@ -228,7 +228,7 @@ def _form(words: list[str], lexicon: Lexicon) -> Iterator[Edit]:
 
 
 def _governor(low: Sequence[str], i: int) -> str:
-    """The auxiliary before i, over adverbs, negation and an inverted pronoun subject."""
+    """Return the auxiliary before i; adverbs, negation or a pronoun subject may stand between."""
     j = i - 1
     while j >= 0 and (low[j] in MID_ADVERBS or low[j] == "n't"):
         j -= 1
@@ -348,7 +348,7 @@ def _inflection(words: list[str], lexicon: Lexicon) -> Iterator[Edit]:
 
 
 def _naive(base: str, marker: str) -> Iterator[tuple[str, float]]:
-    """Forms by the plain rule, by no spelling rule at all, and by doubling in the wrong place."""
+    """Yield forms by the plain rule, without any spelling rule, and with a wrong doubling."""
     if marker == "+s":
         yield base + "s", 0.5
         return

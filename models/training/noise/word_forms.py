@@ -26,7 +26,7 @@ def common_words(
     inflections: Inflections,
     adverbs: Mapping[str, str],
 ) -> frozenset[str]:
-    """Words that are written without a capital: the word counts are all lower case."""
+    """Return the words that are written without a capital; the word counts do not tell."""
     upper: Counter[str] = Counter()
     plain: Counter[str] = Counter()
     for right, _, n in read_rows(lists_dir / "errorify_common_replaces.tsv.xz", 3):
@@ -36,7 +36,7 @@ def common_words(
         common |= {right for _, right in read_rows(lists_dir / name, 2) if right.islower()}
     for line in read_lines(lists_dir / "verb-form-vocab.txt.xz"):
         common |= {form for form in line.partition(":")[0].split("_") if form.islower()}
-    for base, _, form in inflections.entries():  # names have hardly a plural
+    for base, _, form in inflections.entries():  # names hardly have a plural
         if counts.get(form, 0) > 0.02 * counts.get(base, 0):
             common |= {base, form}
     common |= {*adverbs, *adverbs.values()}
@@ -95,7 +95,7 @@ def verb_readings(
 
 
 def verbness_of(base: str, forms: Mapping[str, str], counts: Mapping[str, int]) -> float:
-    """Nouns are seldom inflected with -ed and -ing: their share tells verbs from nouns."""
+    """Return the share of a word's uses as a verb: nouns seldom take -ed and -ing."""
     plain = counts.get(base, 0) + 2 * counts.get(forms["+s"], 0)
     inflected = counts.get(forms["+ing"], 0) + counts.get(forms["+ed"], 0)
     return min(1.0, 1.5 * inflected / (plain + inflected + 1)) if forms["+ed"] != base else 0.8

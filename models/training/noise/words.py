@@ -56,7 +56,7 @@ _SHORT_FORMS = {
 
 
 def confusable(words: list[str], rng: random.Random, lexicon: Lexicon) -> list[str] | None:
-    """than -> then; it 's -> its; and whatever else people confused often."""
+    """than -> then; it 's -> its; and other words that people often confuse."""
     return apply_one(words, rng, lexicon, _confusable(words, rng, lexicon))
 
 
@@ -91,7 +91,7 @@ def derived(words: list[str], rng: random.Random, lexicon: Lexicon) -> list[str]
 
 
 def missing(words: list[str], rng: random.Random, lexicon: Lexicon) -> list[str] | None:
-    """Leave out a function word, by how often people do."""
+    """Leave out a function word, with the frequency with which people do."""
     low = lower(words)
     edits = (
         drop(i, lexicon.missing[word] / 4000)
@@ -177,7 +177,7 @@ _ADVERBIALS: tuple[list[str], ...] = (["very", "much"], ["very", "well"], ["so",
 
 
 def _fixed(word: str, after: str) -> bool:
-    """Pairs whose flip nobody writes, or everybody: with articles, prepositions, adverbs."""
+    """Whether nobody flips a pair of words, or everybody may: articles, prepositions, adverbs."""
     return any(
         w in ARTICLES
         or w in PREPOSITIONS

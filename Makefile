@@ -24,7 +24,7 @@ ROOMS := models eval web
 SYSTEM_PACKAGES := chromium firefox-esr g++ python3-dev
 
 # What the tests import; correcting with the shipped model needs none of it.
-TEST_EXTRAS := train,large,eval,serve,batch,convert,test,dev
+TEST_EXTRAS := train,large,eval,checkers,serve,batch,convert,test,dev
 
 PIP_INSTALL := $(BIN)/python -m pip --disable-pip-version-check --no-input install --quiet \
 	--no-build-isolation --constraint constraints.txt

@@ -57,6 +57,7 @@ def add_score(commands: Commands[argparse.ArgumentParser]) -> None:
     _add_cleme(metrics)
     _add_gotoscorer(metrics)
     _add_imeasure(metrics)
+    _add_pretrained(metrics)
     _add_rates(metrics)
     _add_clean(metrics)
     _add_exact(metrics)
@@ -165,6 +166,12 @@ def add_leaderboard(commands: Commands[argparse.ArgumentParser]) -> None:
         help="level of significance after Holm's adjustment (default: 0.05)",
     )
     add("--beta", type=not_negative, default=0.5, metavar="B", help="beta of F (default: 0.5)")
+    add(
+        "--jobs",
+        type=positive,
+        metavar="N",
+        help="processes for metrics side by side (default: one a core)",
+    )
     _add_allow_empty(parser)
     _add_pipeline(parser)
 
@@ -671,6 +678,52 @@ def _add_imeasure(metrics: Commands[argparse.ArgumentParser]) -> None:
     _add_allow_empty(parser)
     _add_resampling(parser)
     _add_json(parser)
+
+
+def _add_pretrained(metrics: Commands[argparse.ArgumentParser]) -> None:
+    for base, what in {"m2": "M2", "errant": "ERRANT"}.items():
+        parser = command(
+            metrics,
+            f"pt-{base}",
+            _run("metrics.pretrained", f"{base}_main"),
+            f"PT-{what}, {what} with edits weighed by BERTScore (Gong et al. 2022).",
+        )
+        add = parser.add_argument
+        add("hypothesis", metavar="HYP", help=_HYP if base == "m2" else _EDITS)
+        add("gold", metavar="GOLD", help="source sentences with reference edits, M2")
+        add(
+            "--encoder",
+            required=True,
+            metavar="DIR",
+            help="an encoder that transformers can read, with its tokenizer, such as a copy of "
+            "bert-base-uncased, which the authors take",
+        )
+        add(
+            "--layer",
+            type=positive,
+            metavar="N",
+            help="whose vectors are compared (default: bert-score's for BERT, DistilBERT and "
+            "RoBERTa, else the last)",
+        )
+        add(
+            "--level",
+            choices=("corpus", "sentence"),
+            default="corpus",
+            help="scores of the corpus, or means over sentences (default: corpus)",
+        )
+        add("--beta", type=not_negative, default=0.5, metavar="B", help="beta of F (default: 0.5)")
+        if base == "m2":
+            add(
+                "--version",
+                choices=("3.2", "2016"),
+                default="2016",
+                help="whose edits: of m2scorer 3.2 or of 2016, as the authors' (default: 2016)",
+            )
+        else:
+            _add_pipeline(parser)
+        _add_allow_empty(parser)
+        _add_resampling(parser)
+        _add_json(parser)
 
 
 def _add_rates(metrics: Commands[argparse.ArgumentParser]) -> None:

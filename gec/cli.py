@@ -731,12 +731,14 @@ def _add_generate(commands: Commands[argparse.ArgumentParser]) -> None:
 
 def _add_bench(commands: Commands[argparse.ArgumentParser]) -> None:
     from gec.eval.bench_options import add_options
+    from gec.eval.checker_options import add_checkers
 
-    summary = "Measure decoding: correct (the default) or generate."
+    summary = "Measure decoding: correct (the default) or generate; or compare checkers."
     group = commands.add_parser("bench", help=summary, description=summary)
     cast(Parser, group).usual = "correct"
     steps = group.add_subparsers(title="commands", metavar="COMMAND", required=True)
     _add_bench_generate(steps)
+    add_checkers(steps)
     summary = "Measure the speed of decoding, and check that it is lossless."
     add_options(command(steps, "correct", bench, summary))
 

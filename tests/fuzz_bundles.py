@@ -47,10 +47,12 @@ from gec.errors import ModelError
 from gec.loading import load_generator
 from gec.models.convert.fairseq_format import SPECIALS
 from gec.models.load import bundle, generation
+from gec.models.network.llama import Llama, LlamaConfig
+from gec.text.byte_pairs import BytePairs
 from gec.text.inflection import Inflections
 from gec.text.ngrams import Level, NGrams
 from gec.text.spelling import Speller
-from gec.text.subwords import Subwords
+from gec.text.subwords import BYTE_OF, Subwords
 
 TEXT = "She go home yesterday, teh Dogs are big 12."
 SECONDS = 20
@@ -87,6 +89,21 @@ def _corrector(dtype: torch.dtype, **settings: object) -> Files:
         Level(array("I", sorted([77, 3456, 99999])), array("B", [3, 4, 5]), array("B", [])),
     ]
     whole = bundle.Bundle("x", config, network, subwords, speller, NGrams(known, levels))
+    return _written(lambda folder: bundle.save(whole, folder, dtype=dtype))
+
+
+def _decoder(dtype: torch.dtype) -> Files:
+    """A decoder-only network, which reads the source and writes the output."""
+    words = BytePairs.of(
+        {piece: i for i, piece in enumerate([*"<|>", *sorted(BYTE_OF.keys() - {*"<|>"})])}, []
+    )
+    config = LlamaConfig(
+        vocab_size=len(words), width=32, heads=4, kv_heads=2, ffn_width=48, layers=2,
+        max_positions=200, separator=(5, 7),
+    )  # fmt: skip
+    torch.manual_seed(6)
+    settings = {"task": "gec", "language": "en", "network": config.to_dict()}
+    whole = bundle.Bundle("x", settings, Llama(config).eval(), words)
     return _written(lambda folder: bundle.save(whole, folder, dtype=dtype))
 
 
@@ -176,6 +193,8 @@ def bundles() -> dict[str, Files]:
         "fairseq codes": _fairseq("subword_nmt"),
         "fairseq gpt2": _fairseq("gpt2"),
         "fairseq sentencepiece": _fairseq("sentencepiece"),
+        "decoder int8": _decoder(torch.int8),
+        "decoder float": _decoder(torch.float16),
     }
 
 

@@ -13,11 +13,14 @@ from __future__ import annotations
 import argparse
 import dataclasses
 import json
+import os
 import sys
 from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
-from functools import cached_property, lru_cache
+from functools import cached_property, lru_cache, partial
+from multiprocessing import get_context
 from pathlib import Path
 
 from gec import __version__
@@ -48,6 +51,11 @@ from gec.eval.metrics.score import (
 FORMATS = ("text", "json", "html")
 TESTS = ("randomization", "bootstrap")
 Lines = Sequence[str]
+
+ON_EDITS = ("errant", "cleme", "gotoscorer")
+"""Metrics of ERRANT's edits, which are found once for all of them."""
+SMALL = 5000
+"""Outputs, of all systems together, for which more processes take longer to start than to work."""
 
 
 @dataclass(eq=False)
@@ -264,6 +272,63 @@ def rank(
     return Ranking(name, title, main, made, tuple(rows), tuple(pairs))
 
 
+@dataclass(frozen=True, slots=True)
+class Tests:
+    """How systems are compared, see :func:`rank`."""
+
+    __test__ = False
+
+    samples: int
+    seed: int
+    alpha: float
+    test: str
+
+
+def rank_all(
+    test: TestSet, names: Sequence[str], metrics: Sequence[str], how: Tests, *, jobs: int = 1
+) -> list[Ranking]:
+    """Rank the systems by every metric, in as many processes as ``jobs`` says.
+
+    Metrics that need ERRANT's edits share a process. Little work is done in this one.
+
+    Args:
+        names: of the systems, in the order of their outputs.
+    """
+    shared = [name for name in metrics if name in ON_EDITS]
+    groups = [[name] for name in metrics if name not in shared]
+    groups[:0] = [shared] if shared else []
+    if jobs == 1 or len(groups) < 2 or len(test.outputs) * len(test.blocks) < SMALL:
+        found = [_ranked(test, names, metrics, how)]
+    else:
+        # not forked: numerical libraries have threads
+        with ProcessPoolExecutor(min(jobs, len(groups)), get_context("spawn")) as pool:
+            found = list(pool.map(partial(_ranked, test, names, how=how), groups))
+    by_name = {ranking.metric: ranking for rankings in found for ranking in rankings}
+    return [by_name[name] for name in metrics]
+
+
+def _ranked(
+    test: TestSet, names: Sequence[str], metrics: Sequence[str], how: Tests
+) -> list[Ranking]:
+    rankings = []
+    for name in metrics:
+        metric = METRICS[name]
+        measured = [metric.measure(test, lines) for lines in test.outputs]
+        systems = dict(zip(names, measured, strict=True))
+        rankings.append(
+            rank(
+                name,
+                metric.title,
+                systems,
+                samples=how.samples,
+                seed=how.seed,
+                alpha=how.alpha,
+                test=how.test,
+            )
+        )
+    return rankings
+
+
 def _pairs(
     best_first: Sequence[str],
     tested: Mapping[tuple[str, str], Comparison],
@@ -382,23 +447,8 @@ def main(args: argparse.Namespace) -> int:
     metrics = _metrics(args)
     samples = _samples(args)
     test = read_test_set(args)
-    rankings = []
-    for name in metrics:
-        metric = METRICS[name]
-        systems = dict(
-            zip(names, (metric.measure(test, lines) for lines in test.outputs), strict=True)
-        )
-        rankings.append(
-            rank(
-                name,
-                metric.title,
-                systems,
-                samples=samples,
-                seed=args.seed,
-                alpha=args.alpha,
-                test=args.test,
-            )
-        )
+    how = Tests(samples, args.seed, args.alpha, args.test)
+    rankings = rank_all(test, names, metrics, how, jobs=args.jobs or os.cpu_count() or 1)
     board = Leaderboard(
         title=args.title or Path(args.gold).name,
         gold=Path(args.gold).name,
@@ -463,8 +513,6 @@ def read_test_set(args: argparse.Namespace) -> TestSet:
     Raises:
         InputError, DataError: a file that cannot be read or does not fit; says which and where.
     """
-    from gec.eval.metrics.pipeline import chosen_pipeline
-
     blocks = errant.read_blocks(args.gold)
     if not any(block.sentence.strip() for block in blocks):
         raise InputError(f"{args.gold} holds no sentence")
@@ -484,5 +532,13 @@ def read_test_set(args: argparse.Namespace) -> TestSet:
         references=references,
         outputs=outputs,
         beta=args.beta,
-        make_annotator=lambda: Annotator(chosen_pipeline(args, types=False)),
+        make_annotator=partial(_annotator, args.spacy_model, args.require_spacy_model),
     )
+
+
+def _annotator(spacy_model: str | None, require_spacy_model: bool) -> Annotator:
+    """Load ERRANT; a function that another process can call."""
+    from gec.eval.metrics.pipeline import chosen_pipeline
+
+    args = argparse.Namespace(spacy_model=spacy_model, require_spacy_model=require_spacy_model)
+    return Annotator(chosen_pipeline(args, types=False))

@@ -6,6 +6,7 @@ import json
 import re
 from collections.abc import Callable, Sequence
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -237,3 +238,25 @@ def test_rank_refuses_other_tests() -> None:
     with pytest.raises(ConfigError, match="test must be one of randomization, bootstrap"):
         rank("x", "X", systems, test="t")
     assert leaderboard.FORMATS == ("text", "json", "html")
+
+
+def test_processes_side_by_side_change_nothing(
+    board: Callable[..., str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Also: metrics in another order than their processes."""
+    options = ["--metrics", "m2,errant,cleme", "--format", "json"]
+    expected = json.loads(board(*options, "--jobs", "1"))
+    started: list[int] = []
+
+    class Pool(leaderboard.ProcessPoolExecutor):
+        def __init__(self, workers: int, *rest: Any) -> None:
+            started.append(workers)
+            super().__init__(workers, *rest)
+
+    monkeypatch.setattr(leaderboard, "ProcessPoolExecutor", Pool)
+    assert json.loads(board(*options, "--jobs", "3")) == expected
+    assert started == []
+    monkeypatch.setattr(leaderboard, "SMALL", 0)
+    assert json.loads(board(*options, "--jobs", "3")) == expected
+    assert started == [2]
+    assert [ranking["metric"] for ranking in expected["rankings"]] == ["m2", "errant", "cleme"]

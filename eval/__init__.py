@@ -20,9 +20,8 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from gec.eval.compare.leaderboard import rank
     from gec.eval.compare.meta import meta_sentence, meta_system
-    from gec.eval.compare.significance import Statistics, assess
+    from gec.eval.compare.ranking import rank
     from gec.eval.metrics.clean import needless
     from gec.eval.metrics.cleme import cleme
     from gec.eval.metrics.errant import (
@@ -41,6 +40,8 @@ if TYPE_CHECKING:
     from gec.eval.metrics.m2 import read_gold, score_m2
     from gec.eval.metrics.rates import error_rates
     from gec.eval.metrics.sari import sari
+    from gec.eval.metrics.significance import assess
+    from gec.eval.metrics.statistics import Statistics
     from gec.eval.metrics.summarization import rouge
     from gec.eval.metrics.translation import bleu, chrf
 
@@ -73,38 +74,38 @@ __all__ = [
 ]
 
 _HOMES = {
-    "Annotation": "metrics.errant",
-    "Block": "metrics.errant",
-    "Statistics": "compare.significance",
-    "annotate": "metrics.errant",
-    "assess": "compare.significance",
-    "bleu": "metrics.translation",
-    "chrf": "metrics.translation",
-    "cleme": "metrics.cleme",
-    "error_rates": "metrics.rates",
-    "gleu": "metrics.gleu",
-    "gotoscorer": "metrics.gotoscorer",
-    "green": "metrics.green",
-    "imeasure": "metrics.imeasure",
-    "meta_sentence": "compare.meta",
-    "meta_system": "compare.meta",
-    "needless": "metrics.clean",
-    "parse_blocks": "metrics.errant",
-    "rank": "compare.leaderboard",
-    "read_blocks": "metrics.errant",
-    "read_gold": "metrics.m2",
-    "rouge": "metrics.summarization",
-    "sari": "metrics.sari",
-    "score_errant": "metrics.errant",
-    "score_exact": "metrics.exact",
-    "score_m2": "metrics.m2",
+    "Annotation": "gec.eval.metrics.errant",
+    "Block": "gec.eval.metrics.errant",
+    "Statistics": "gec.eval.metrics.statistics",
+    "annotate": "gec.eval.metrics.errant",
+    "assess": "gec.eval.metrics.significance",
+    "bleu": "gec.eval.metrics.translation",
+    "chrf": "gec.eval.metrics.translation",
+    "cleme": "gec.eval.metrics.cleme",
+    "error_rates": "gec.eval.metrics.rates",
+    "gleu": "gec.eval.metrics.gleu",
+    "gotoscorer": "gec.eval.metrics.gotoscorer",
+    "green": "gec.eval.metrics.green",
+    "imeasure": "gec.eval.metrics.imeasure",
+    "meta_sentence": "gec.eval.compare.meta",
+    "meta_system": "gec.eval.compare.meta",
+    "needless": "gec.eval.metrics.clean",
+    "parse_blocks": "gec.eval.metrics.errant",
+    "rank": "gec.eval.compare.ranking",
+    "read_blocks": "gec.eval.metrics.errant",
+    "read_gold": "gec.eval.metrics.m2",
+    "rouge": "gec.eval.metrics.summarization",
+    "sari": "gec.eval.metrics.sari",
+    "score_errant": "gec.eval.metrics.errant",
+    "score_exact": "gec.eval.metrics.exact",
+    "score_m2": "gec.eval.metrics.m2",
 }
 
 
 def __getattr__(name: str) -> Any:
     if name not in _HOMES:
         raise AttributeError(f"module 'gec.eval' has no attribute {name!r}")
-    value = getattr(import_module(f"gec.eval.{_HOMES[name]}"), name)
+    value = getattr(import_module(_HOMES[name]), name)
     globals()[name] = value
     return value
 

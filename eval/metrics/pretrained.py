@@ -33,12 +33,12 @@ from typing import Literal, NamedTuple
 import numpy as np
 
 from gec.errors import ConfigError
-from gec.eval.compare.significance import Numbers, Statistics, f_score
 from gec.eval.metrics import m2
 from gec.eval.metrics.bertscore import BertScore
 from gec.eval.metrics.errant import Block
 from gec.eval.metrics.m2.scoring import check_lengths
 from gec.eval.metrics.score import assessed, once, show, signature, use_utf8
+from gec.eval.metrics.statistics import Numbers, Statistics, f_score
 from gec.eval.metrics.system_edits import (
     Change,
     Systems,

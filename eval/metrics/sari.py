@@ -18,7 +18,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gec.errors import ConfigError
-from gec.eval.compare.significance import Numbers, Statistics
 from gec.eval.metrics.ngrams import Grams, Words, ngrams
 from gec.eval.metrics.score import (
     assessed,
@@ -30,7 +29,7 @@ from gec.eval.metrics.score import (
     show,
     signature,
 )
-from gec.eval.metrics.statistics import ratio
+from gec.eval.metrics.statistics import Numbers, Statistics, ratio
 from gec.extras import missing
 
 Done = NDArray[np.int64]  # [3, 4, 3]: add, keep, delete; order; right, done, wanted

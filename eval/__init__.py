@@ -16,8 +16,9 @@ returns a frozen dataclass with its signature:
 1.0
 """
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from gec.exports import lazily
 
 if TYPE_CHECKING:
     from gec.eval.compare.meta import meta_sentence, meta_system
@@ -101,14 +102,4 @@ _HOMES = {
     "score_m2": "gec.eval.metrics.m2",
 }
 
-
-def __getattr__(name: str) -> Any:
-    if name not in _HOMES:
-        raise AttributeError(f"module 'gec.eval' has no attribute {name!r}")
-    value = getattr(import_module(_HOMES[name]), name)
-    globals()[name] = value
-    return value
-
-
-def __dir__() -> list[str]:
-    return sorted({*globals(), *__all__})
+__getattr__, __dir__ = lazily(__name__, _HOMES)

@@ -8,8 +8,10 @@ from typing import TYPE_CHECKING, Any
 
 import torch
 
-from gec.correct.corrector import Corrector, Options
+from gec.correct.corrector import Corrector
+from gec.correct.options import Options
 from gec.errors import ConfigError
+from gec.models.load.device import device_of as device_of
 
 if TYPE_CHECKING:
     from gec.decoding.strategies import Parts
@@ -193,19 +195,3 @@ def _precision(name: str, device: torch.device) -> str:
     if name == "int8" and device.type != "cpu":
         raise ConfigError(f"int8 runs on a CPU only, not on {device}: take bf16 or fp32")
     return name
-
-
-def device_of(name: str | None) -> torch.device:
-    """Return a device that can be used; None takes CUDA where there is one.
-
-    Raises:
-        ConfigError: it cannot be used.
-    """
-    if name is None:
-        return torch.device("cuda" if torch.cuda.is_available() else "cpu")
-    try:
-        device = torch.device(name)
-        torch.empty(0, device=device)
-    except (RuntimeError, AssertionError) as error:
-        raise ConfigError(f"device {name!r} cannot be used: {str(error).splitlines()[0]}") from None
-    return device

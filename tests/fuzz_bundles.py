@@ -45,8 +45,9 @@ from tokenizers import Tokenizer, decoders, models, pre_tokenizers
 import gec
 from gec.errors import ModelError
 from gec.loading import load_generator
-from gec.models.convert.fairseq_format import SPECIALS
 from gec.models.load import bundle, generation
+from gec.models.load.fairseq_symbols import SPECIALS
+from gec.models.load.weights import write_weights
 from gec.models.network.llama import Llama, LlamaConfig
 from gec.text.byte_pairs import BytePairs
 from gec.text.inflection import Inflections
@@ -135,7 +136,7 @@ def _foreign(engine: str, parts: Files, entries: int) -> Files:
     def write(folder: Path) -> None:
         for name, content in parts.items():
             (folder / name).write_bytes(content)
-        bundle.write_weights(network, folder / "model.safetensors", torch.float32)
+        write_weights(network, folder / "model.safetensors", torch.float32)
         bundle.write_config(config, folder)
 
     return _written(write)

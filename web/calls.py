@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 from gec import __version__
-from gec.correct.corrector import Options
+from gec.correct.options import Options
 from gec.errors import ConfigError
 from gec.text.segmentation import Sentence, segment
 from gec.web.config import Config
@@ -19,7 +19,8 @@ from gec.web.problems import Problem
 from gec.web.rates import client_of
 
 if TYPE_CHECKING:
-    from gec.correct.corrector import Correction, Corrector, SentenceResult
+    from gec.correct.corrector import Corrector
+    from gec.correct.result import Correction, SentenceResult
     from gec.decoding.decoder import Hypothesis
 
 Span = tuple[int, int]

@@ -12,7 +12,7 @@ from flask.typing import ResponseReturnValue
 
 from gec import __version__
 from gec.edits.messages import MESSAGES
-from gec.output.formats import Positions
+from gec.text.lines import Positions
 from gec.web.annotated import Annotated, parse
 from gec.web.calls import Call, Engine
 from gec.web.config import Config
@@ -22,7 +22,8 @@ from gec.web.problems import Problem
 from gec.web.schemas import LANGUAGES, LEVELS, MODES
 
 if TYPE_CHECKING:
-    from gec.correct.corrector import Correction, Options
+    from gec.correct.options import Options
+    from gec.correct.result import Correction
     from gec.text.segmentation import Sentence
 
 OLD_NAMES = {

@@ -8,11 +8,11 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from gec.edits.messages import message
-from gec.output.formats import Positions
+from gec.text.lines import Positions
 from gec.web.annotated import Annotated
 
 if TYPE_CHECKING:
-    from gec.correct.corrector import SentenceResult
+    from gec.correct.result import SentenceResult
     from gec.edits.edits import Edit
 
 CONTEXT = 40

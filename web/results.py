@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from gec.edits.messages import category
-from gec.output.formats import Positions
+from gec.text.lines import Positions
 
 if TYPE_CHECKING:
-    from gec.correct.corrector import Correction, SentenceResult
+    from gec.correct.result import Correction, SentenceResult
     from gec.edits.edits import Edit
     from gec.web.calls import Call
 
@@ -63,7 +62,7 @@ def result(
     trace = values.get("trace", False)
     sentences: list[dict[str, Any]] = []
     at = 0
-    for sentence, own in by_sentence(correction):
+    for sentence, own in correction.by_sentence():
         places = range(at, at + len(own))
         at += len(own)
         shown = _shown(correction.original, sentence, own, places, sign)
@@ -73,7 +72,7 @@ def result(
         "corrected": correction.text,
         "edits": [_edit(edit, offsets) for edit in correction.edits],
         "sentences": sentences,
-        "warnings": list(correction.warnings),
+        "warnings": [str(warning) for warning in correction.warnings],
     }
 
 
@@ -90,8 +89,8 @@ def events(
     warnings: list[str] = []
     count = 0
     for part in parts:
-        warnings += part.warnings
-        for sentence, own in by_sentence(part):
+        warnings += map(str, part.warnings)
+        for sentence, own in part.by_sentence():
             shown = _shown(text, sentence, own, range(len(own)), sign)
             yield (
                 "sentence",
@@ -102,16 +101,6 @@ def events(
             )
             count += 1
     yield "done", {"warnings": warnings, "sentences": count}
-
-
-def by_sentence(part: Correction) -> Iterator[tuple[SentenceResult, list[Edit]]]:
-    """Yield each sentence with its edits; what lies behind the last one is the last one's."""
-    edits = deque(part.edits)
-    for number, sentence in enumerate(part.sentences, 1):
-        own: list[Edit] = []
-        while edits and (edits[0].end <= sentence.end or number == len(part.sentences)):
-            own.append(edits.popleft())
-        yield sentence, own
 
 
 def _shown(

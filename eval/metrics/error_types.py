@@ -1,6 +1,6 @@
 """``gec data noise --stats``: what share each error type has, in made and in annotated errors.
 
-Both are classified by the light rules of :mod:`gec.edits.edits`, so that they can be compared.
+Both are classified by the light rules of :mod:`gec.edits.classify`, so that they can be compared.
 """
 
 from __future__ import annotations
@@ -8,7 +8,8 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-from gec.edits.edits import align, classify
+from gec.edits.align import align
+from gec.edits.classify import classify
 from gec.eval.metrics.m2.reading import read_gold
 
 

@@ -7,16 +7,10 @@ blanks do not count.
 
 from __future__ import annotations
 
-import argparse
-import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-import gec
-from gec.arguments import check_strategy, use_threads
 from gec.correct.corrector import Corrector
-from gec.errors import InputError
-from gec.files import read_document
 from gec.text.words import tokenize_line
 
 
@@ -61,27 +55,3 @@ def score_exact(corrector: Corrector, lines: Sequence[str]) -> ExactScore:
         changed += not answers
         misses.append((source, output.text, tuple(answers)))
     return ExactScore(right, wrong, unchanged, changed, tuple(misses))
-
-
-def main(args: argparse.Namespace) -> int:
-    """``gec score exact FILE... [--misses]``; exit status 0 whatever the score."""
-    check_strategy(args)
-    use_threads(args)
-    lines = [line for name in args.files for line in read_document(name).text.splitlines()]
-    if not any(line.strip() for line in lines):
-        raise InputError("no sentence to score")
-    corrector = gec.load(
-        args.model,
-        device=args.device,
-        precision=args.precision,
-        strategy=args.strategy,
-        tolerance=args.tolerance,
-    )
-    score = score_exact(corrector, lines)
-    if args.misses:
-        for source, output, answers in score.misses:
-            print(f"- {source}\n  {output}\n  expected {' | '.join(answers) or 'no change'}")
-    print(score)
-    settings = ", ".join(f"{name} {value}" for name, value in corrector.info().items())
-    print(settings, file=sys.stderr)
-    return 0

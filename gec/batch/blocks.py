@@ -12,7 +12,7 @@ from gec.errors import DataError
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from gec.correct.corrector import Correction
+    from gec.correct.result import Correction
     from gec.text.protection import Span
 
 

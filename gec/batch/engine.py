@@ -8,7 +8,9 @@ from threading import Event, Lock
 from typing import TYPE_CHECKING
 
 from gec.batch.blocks import Outcome
-from gec.correct.corrector import Correction, Corrector, Options
+from gec.correct.corrector import Corrector
+from gec.correct.options import Options
+from gec.correct.result import Correction
 from gec.errors import ConfigError, ModelError
 
 if TYPE_CHECKING:
@@ -86,7 +88,7 @@ class Engine:
                 yield from self._tried(corrector, texts[middle:], spans)
             return
         for correction in found:
-            yield Outcome(correction, "; ".join(correction.warnings) or None)
+            yield Outcome(correction, "; ".join(map(str, correction.warnings)) or None)
 
     def _once(self) -> _Once:
         return _Once(self)

@@ -15,7 +15,8 @@ from gec.batch.blocks import Block, Digest, Format, Result, Size
 from gec.batch.output import Journalled, Output, Stream, Totals
 from gec.batch.pool import Work
 from gec.batch.progress import Progress, standard_error
-from gec.batch.streams import STANDARD, compression, is_url, open_input
+from gec.batch.streams import STANDARD, is_url, open_input
+from gec.documents.kinds import compression
 from gec.errors import DataError, InputError
 
 

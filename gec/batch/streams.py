@@ -13,22 +13,13 @@ import sys
 import zlib
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from pathlib import Path, PurePath
+from pathlib import Path
 from typing import IO, Any, BinaryIO, cast
 
+from gec.documents.kinds import compression
 from gec.errors import InputError
 
-SUFFIXES = {".gz": "gzip", ".xz": "xz", ".bz2": "bzip2", ".zst": "zstd", ".zstd": "zstd"}
 STANDARD = "-"
-
-
-def compression(name: str) -> str | None:
-    return SUFFIXES.get(PurePath(name).suffix.lower())
-
-
-def without_compression(name: str) -> str:
-    """``a.csv.gz`` is ``a.csv``."""
-    return str(PurePath(name).with_suffix("")) if compression(name) else name
 
 
 def is_url(name: str) -> bool:

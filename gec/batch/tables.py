@@ -30,7 +30,7 @@ from gec.batch.text import Columns, edits_json, raw_lines
 from gec.errors import ConfigError, DataError
 
 if TYPE_CHECKING:
-    from gec.correct.corrector import Correction
+    from gec.correct.result import Correction
 
 LONGEST_RECORD = 1 << 24
 """Bytes. A quote that nothing closes would make one record of the rest of the file."""

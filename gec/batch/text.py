@@ -24,7 +24,7 @@ from gec.batch.blocks import (
 from gec.errors import ConfigError, DataError
 
 if TYPE_CHECKING:
-    from gec.correct.corrector import Correction
+    from gec.correct.result import Correction
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,13 +5,12 @@ Apart from gec.decoding.strategies, which makes decoders of them, so that --help
 
 from __future__ import annotations
 
-import argparse
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from gec.arguments import fraction, natural, not_negative, number, positive
 from gec.errors import ConfigError
+from gec.values import fraction, natural, not_negative, number, positive
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,7 +18,7 @@ class Option:
     """A value a strategy takes: ``--NAME`` of gec generate, ``NAME=VALUE`` in a specification.
 
     Attributes:
-        kind: reads and checks it; raises argparse.ArgumentTypeError, as argparse expects.
+        kind: reads and checks it; raises ValueError with the reason.
         default: where none is given; None where the strategy chooses.
     """
 
@@ -36,7 +35,7 @@ class Option:
 def switch(text: str) -> bool:
     """Read ``yes`` or ``no``."""
     if text not in ("yes", "no"):
-        raise argparse.ArgumentTypeError(f"yes or no, not {text!r}")
+        raise ValueError(f"yes or no, not {text!r}")
     return text == "yes"
 
 
@@ -48,7 +47,7 @@ def threshold(text: str) -> float:
 def share(text: str) -> float:
     """Read a number above 0 and at most 1."""
     if not (value := fraction(text)):
-        raise argparse.ArgumentTypeError("must be above 0 and at most 1, not 0")
+        raise ValueError("must be above 0 and at most 1, not 0")
     return value
 
 
@@ -57,7 +56,7 @@ def one_of(*names: str) -> Callable[[str], str]:
 
     def read(text: str) -> str:
         if text not in names:
-            raise argparse.ArgumentTypeError(f"must be one of {', '.join(names)}, not {text!r}")
+            raise ValueError(f"must be one of {', '.join(names)}, not {text!r}")
         return text
 
     return read
@@ -168,34 +167,6 @@ def options() -> dict[str, tuple[Option, list[str]]]:
     return found
 
 
-def add_options(parser: argparse._ActionsContainer) -> None:
-    """Add --strategy and the options of all strategies to a command line."""
-    add = parser.add_argument
-    add(
-        "--strategy",
-        choices=tuple(OPTIONS),
-        help="how to decode (default: iad for simplification, else greedy; the same output)",
-    )
-    for option, owners in options().values():
-        default = "" if option.default is None else f"; default: {_shown(option.default)}"
-        add(
-            f"--{option.name}",
-            type=option.kind,
-            metavar=option.name.rpartition("-")[2].upper(),
-            help=f"{option.help} ({', '.join(owners)}{default})",
-        )
-
-
-def _shown(value: Any) -> str:
-    return ("no", "yes")[value] if isinstance(value, bool) else f"{value}"
-
-
-def given(args: argparse.Namespace) -> dict[str, Any]:
-    """Return the strategies' options that a command line gives."""
-    values = {key: getattr(args, key) for key in options()}
-    return {key: value for key, value in values.items() if value is not None}
-
-
 def complete(name: str, values: Mapping[str, Any]) -> dict[str, Any]:
     """Return a value for each of the strategy's options: the given one or the default.
 
@@ -235,6 +206,6 @@ def parse(specification: str) -> tuple[str, dict[str, Any]]:
             raise ConfigError(f"strategy {name} has no option {key!r}; it has: {names}")
         try:
             values[known[key].key] = known[key].kind(text)
-        except argparse.ArgumentTypeError as error:
+        except ValueError as error:
             raise ConfigError(f"{specification}, {key}: {error}") from None
     return name, values

@@ -21,7 +21,8 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-from gec.correct.corrector import Corrector, Options, Setting
+from gec.correct.corrector import Corrector
+from gec.correct.options import Options, Setting
 from gec.decoding.decoder import Decoder, LengthLimit, State
 from gec.decoding.drafters import Drafter, NoDraft
 from gec.decoding.drafters.copy import unique_suffix_match

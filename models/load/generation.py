@@ -28,20 +28,18 @@ from gec.decoding.decoder import LengthLimit
 from gec.decoding.strategies import Parts
 from gec.errors import ConfigError, ModelError
 from gec.models.engines.quantization import check_finite, count_parameters
-from gec.models.load.bundle import (
+from gec.models.load.bundle import check_vocabulary, read_config, write_config
+from gec.models.load.foreign import ForeignSubwords, TextTokenizer
+from gec.models.load.places import find
+from gec.models.load.prefixes import verifier
+from gec.models.load.weights import (
     check_sizes,
-    check_vocabulary,
-    find,
     laid_out,
-    read_config,
     read_tensors,
     read_weights,
     reason,
-    write_config,
     write_weights,
 )
-from gec.models.load.foreign import ForeignSubwords, TextTokenizer
-from gec.models.load.prefixes import verifier
 from gec.models.network.early_exit import EarlyExitVerifier
 from gec.models.network.heads import Heads, HeadsVerifier
 from gec.models.network.nat import NatConfig, NatTransformer, RememberingVerifier, TransformerBlocks
@@ -77,6 +75,7 @@ class GenerationBundle:
 
     @property
     def limit(self) -> LengthLimit:
+        """The limit of an output's length."""
         return LengthLimit(**self.config.get("limit", {}))
 
     def parts(self) -> Parts:
@@ -120,7 +119,7 @@ def _own(bundle: GenerationBundle) -> OwnVocabulary:
 
 
 def fingerprint(vocabulary: TextCodec) -> str:
-    """Return a hash that differs where ids mean other tokens, of any bundle's vocabulary."""
+    """Return a hash of any bundle's vocabulary; it differs if ids mean other tokens."""
     if isinstance(vocabulary, OwnVocabulary):
         return vocabulary.fingerprint
     foreign = cast(TextTokenizer, vocabulary)

@@ -8,7 +8,8 @@ from pathlib import Path
 import torch
 
 import gec
-from gec.correct.corrector import BALANCED, Corrector, Decode, Options
+from gec.correct.corrector import Corrector, Decode
+from gec.correct.options import BALANCED, Options
 from gec.decoding.decoder import Hypothesis
 from gec.errors import ConfigError
 from gec.eval.benchmark.checker_peers import Fix

@@ -39,9 +39,9 @@ def apply_one(
     *,
     exact_case: bool = False,
 ) -> list[str] | None:
-    """Return the words after one of the edits, or None where none changes anything.
+    """Return the words after one of the edits, or None if none changes anything.
 
-    Edits are drawn by weight; where all weights together stay below one, None is likelier the
+    Edits are drawn by weight; if all weights together stay below one, None is likelier the
     less they weigh, so that rare kinds of errors stay rare in sentences that allow no other.
     """
     options = [

@@ -59,7 +59,7 @@ ERROR_TYPES: dict[str, ErrorType] = {
     "U:DUP": orthography.doubled,
     "R:SPELL": spelling.spelling,
 }
-"""Functions that make one error of their kind at a random place; None where none is possible."""
+"""Functions that make one error of their kind at a random place; None if none is possible."""
 
 DEFAULT_RATES: dict[str, float] = {
     "R:VERB:SVA": 2.5, "R:VERB:TENSE": 14.0, "R:VERB:FORM": 2.5, "R:VERB:INFL": 0.9,
@@ -124,7 +124,7 @@ class Noiser:
         self._order = range(len(self._types))
 
     def corrupt(self, words: Sequence[str], rng: random.Random) -> list[str]:
-        """Return a copy: with errors, or as it is by ``clean_share`` or where none fits."""
+        """Return a copy with errors; without, by ``clean_share`` or if no error fits."""
         clean = list(words)
         if not clean or rng.random() < self.clean_share:
             return clean

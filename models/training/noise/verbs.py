@@ -58,7 +58,7 @@ def _subject(low: Sequence[str], i: int) -> int:
 
 
 def _person(words: Sequence[str], low: Sequence[str], i: int, lexicon: Lexicon) -> str:
-    """Tell the person, "3" or "other", of the subject right before i; "" where there is none."""
+    """Tell the person, "3" or "other", of the subject right before i; "" if there is none."""
     j = _subject(low, i)
     if j < 0:
         return ""
@@ -133,7 +133,7 @@ def _finite_auxiliary(words: Sequence[str], low: Sequence[str], i: int, lexicon:
 
 
 def tense(words: list[str], rng: random.Random, lexicon: Lexicon) -> list[str] | None:
-    """Yesterday I went -> Yesterday I go; only where another word tells the right tense."""
+    """Yesterday I went -> Yesterday I go; only if another word tells the right tense."""
     return apply_one(words, rng, lexicon, _tense(words, lexicon))
 
 

@@ -5,8 +5,9 @@ from __future__ import annotations
 import random
 from collections.abc import Iterator, Sequence
 
+from gec.models.training.noise.choices import draw
 from gec.models.training.noise.edits import Edit, apply_one, around, drop, is_word, lower, put, swap
-from gec.models.training.noise.lexicon import Lexicon, draw
+from gec.models.training.noise.lexicon import Lexicon
 from gec.models.training.noise.tables import (
     ARTICLES,
     AUXILIARIES,
@@ -106,7 +107,7 @@ _MISSING = word_set(
 
 
 def extra(words: list[str], rng: random.Random, lexicon: Lexicon) -> list[str] | None:
-    """Put in a function word where none belongs."""
+    """Put in a function word that does not belong there."""
     low = lower(words)
     edits = list(_doubly(low))
     places = [i for i in range(1, len(words)) if is_word(low[i]) and is_word(low[i - 1])]

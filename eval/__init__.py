@@ -21,9 +21,8 @@ from typing import TYPE_CHECKING
 from gec.exports import lazily
 
 if TYPE_CHECKING:
-    from gec.eval.compare.leaderboard import rank
     from gec.eval.compare.meta import meta_sentence, meta_system
-    from gec.eval.compare.significance import Statistics, assess
+    from gec.eval.compare.ranking import rank
     from gec.eval.metrics.clean import needless
     from gec.eval.metrics.cleme import cleme
     from gec.eval.metrics.errant import (
@@ -42,6 +41,8 @@ if TYPE_CHECKING:
     from gec.eval.metrics.m2 import read_gold, score_m2
     from gec.eval.metrics.rates import error_rates
     from gec.eval.metrics.sari import sari
+    from gec.eval.metrics.significance import assess
+    from gec.eval.metrics.statistics import Statistics
     from gec.eval.metrics.summarization import rouge
     from gec.eval.metrics.translation import bleu, chrf
 
@@ -76,9 +77,9 @@ __all__ = [
 _HOMES = {
     "Annotation": "gec.eval.metrics.errant",
     "Block": "gec.eval.metrics.errant",
-    "Statistics": "gec.eval.compare.significance",
+    "Statistics": "gec.eval.metrics.statistics",
     "annotate": "gec.eval.metrics.errant",
-    "assess": "gec.eval.compare.significance",
+    "assess": "gec.eval.metrics.significance",
     "bleu": "gec.eval.metrics.translation",
     "chrf": "gec.eval.metrics.translation",
     "cleme": "gec.eval.metrics.cleme",
@@ -91,7 +92,7 @@ _HOMES = {
     "meta_system": "gec.eval.compare.meta",
     "needless": "gec.eval.metrics.clean",
     "parse_blocks": "gec.eval.metrics.errant",
-    "rank": "gec.eval.compare.leaderboard",
+    "rank": "gec.eval.compare.ranking",
     "read_blocks": "gec.eval.metrics.errant",
     "read_gold": "gec.eval.metrics.m2",
     "rouge": "gec.eval.metrics.summarization",

@@ -7,14 +7,13 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from gec.errors import ConfigError, InputError
-from gec.eval.benchmark.checker_peers.process import Worker
+from gec.eval.benchmark.checker_peers.worker import Worker
 from gec.eval.benchmark.plain_text import Plain, plain
 from gec.eval.metrics import m2
 from gec.eval.metrics.clean import needless
 from gec.eval.metrics.gleu import gleu
-from gec.eval.metrics.pretrained import corrected
 from gec.eval.metrics.score import check_parallel, read_lines
-from gec.eval.metrics.system_edits import Change
+from gec.eval.metrics.system_edits import Change, corrected
 
 TOGETHER = 32
 """Texts in one request."""

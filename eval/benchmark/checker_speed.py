@@ -7,7 +7,6 @@ until it has answered for one sentence: interpreter, imports, model or dictionar
 
 from __future__ import annotations
 
-import statistics
 import time
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
@@ -16,11 +15,9 @@ from typing import Any
 
 import numpy as np
 
-from gec.eval.benchmark.checker_peers.process import Worker
+from gec.eval.benchmark.checker_peers.worker import Worker
+from gec.eval.benchmark.harness import Times, Way, take_turns
 from gec.eval.benchmark.process import MIB, STARTS
-
-WARM_UP = 8
-"""Sentences that every checker has seen before any is timed."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,45 +51,46 @@ def measure(
     """Measure every row of every program."""
     with ExitStack() as stack:
         workers = [stack.enter_context(Worker(p.name, p.options)) for p in programs]
-        turns = [
-            (row, worker, setting)
+        ways = {
+            row: _way(worker, setting)
             for program, worker in zip(programs, workers, strict=True)
             for row, setting in program.rows.items()
-        ]
-        for text in texts[:: max(1, len(texts) // WARM_UP)][:WARM_UP]:
-            for _, worker, setting in turns:
-                worker.check([text], setting)
+        }
         say(f"{len(texts)} sentences, {rounds} rounds")
-        seconds: dict[str, list[float]] = {row: [] for row, *_ in turns}
-        for text in texts:
-            taken: dict[str, list[float]] = {row: [] for row, *_ in turns}
-            for _ in range(rounds):
-                for row, worker, setting in turns:
-                    taken[row].append(worker.check([text], setting)[1])
-            for row, times in taken.items():
-                seconds[row].append(statistics.median(times))
+        seconds, _ = take_turns(
+            list(ways.values()), texts, rounds=rounds, pause=0, what="checkers", say=say
+        )
+        times = {
+            row: Times(own, np.ones(len(texts))) for row, own in zip(ways, seconds, strict=True)
+        }
         peaks = [None if p.remote else w.peak() for p, w in zip(programs, workers, strict=True)]
     starts = [None if program.remote else cold_start(program, texts[0]) for program in programs]
     return {
-        row: _speed(seconds[row], peak, start)
+        row: _speed(times[row], peak, start)
         for program, peak, start in zip(programs, peaks, starts, strict=True)
         for row in program.rows
     }
 
 
+def _way(worker: Worker, setting: str) -> Way[str, object]:
+    """Return a way to check a text that counts what the worker says it took."""
+    return lambda text: worker.check([text], setting)
+
+
 def cold_start(program: Program, text: str) -> float:
     """Return the median seconds from the start of a process to its first answer."""
-    seconds = []
-    for _ in range(STARTS):
+
+    def start(text: str) -> tuple[None, float]:
         began = time.perf_counter()
         with Worker(program.name, program.options) as worker:
             worker.check([text], next(iter(program.rows.values())))
-            seconds.append(time.perf_counter() - began)
-    return statistics.median(seconds)
+            return None, time.perf_counter() - began
+
+    seconds, _ = take_turns([start], [text], rounds=STARTS, warm_up=0)
+    return Times(seconds[0], np.ones(1)).total
 
 
-def _speed(seconds: Sequence[float], peak: int | None, start: float | None) -> Speed:
-    milliseconds = 1000 * np.array(seconds)
-    low, median, high = np.quantile(milliseconds, [0.25, 0.5, 0.75]).tolist()
-    mean = float(milliseconds.mean())
-    return Speed(median, (low, high), mean, None if peak is None else peak / MIB, start)
+def _speed(times: Times, peak: int | None, start: float | None) -> Speed:
+    median = float(np.median(1000 * times.medians))
+    memory = None if peak is None else peak / MIB
+    return Speed(median, times.quartiles, times.milliseconds, memory, start)

@@ -19,7 +19,7 @@ from gec.errors import ConfigError
 from gec.eval.benchmark import checker_speed, pages
 from gec.eval.benchmark.checker_peers import NAMES
 from gec.eval.benchmark.checker_peers.own import bundle_name
-from gec.eval.benchmark.checker_peers.process import Worker
+from gec.eval.benchmark.checker_peers.worker import Worker
 from gec.eval.benchmark.checker_quality import (
     Changes,
     Corrections,

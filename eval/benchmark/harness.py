@@ -17,7 +17,8 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from gec.eval.compare.significance import Interval, Numbers, Statistics, bootstrap
+from gec.eval.metrics.significance import Interval, bootstrap
+from gec.eval.metrics.statistics import Numbers, Statistics
 from gec.eval.metrics.statistics import ratio as quotients
 
 ROUNDS = 3

@@ -69,7 +69,7 @@ def measure_process(model: str, sentences: Sequence[Sequence[str]], threads: int
         options = ["--model", model, "--threads", str(threads)]
         peak, _ = _run([str(text), *options])
         seconds, _ = take_turns([_run], [[str(line), *options]], rounds=STARTS, warm_up=0)
-        [start] = Times(seconds[0], np.ones(1)).medians.tolist()
+        start = Times(seconds[0], np.ones(1)).total
     return Process(size / MIB, peak / MIB, start, len(sentences), threads)
 
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from gec.eval.compare.significance import Interval
+from gec.eval.metrics.significance import Interval
 
 
 def precision_recall(curves: Mapping[str, Sequence[tuple[float, float]]]) -> str:

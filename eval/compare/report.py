@@ -21,11 +21,11 @@ from gec.eval.compare import plots
 from gec.eval.compare.examples import differing, example, losses, speed_by_ratio, wins
 from gec.eval.compare.files import check_output, output_format, read_system, system_names
 from gec.eval.compare.results import Difference, Result, compare_systems, evaluate
-from gec.eval.compare.significance import Interval
 from gec.eval.metrics.errant import Annotator, Block, Counts, read_blocks
 from gec.eval.metrics.m2 import read_gold
 from gec.eval.metrics.pipeline import chosen_pipeline
 from gec.eval.metrics.score import write_text
+from gec.eval.metrics.significance import Interval
 
 FORMATS = ("html", "json")
 

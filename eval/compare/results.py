@@ -8,7 +8,6 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from gec.eval.compare.files import System, above
-from gec.eval.compare.significance import Comparison, Interval, bootstrap, compare_all, holm
 from gec.eval.metrics import errant as errant_metric
 from gec.eval.metrics import m2
 from gec.eval.metrics.errant import (
@@ -22,6 +21,7 @@ from gec.eval.metrics.errant import (
     reannotate,
 )
 from gec.eval.metrics.m2 import GoldSentence, M2Score, score_m2
+from gec.eval.metrics.significance import Comparison, Interval, bootstrap, compare_all, holm
 
 THRESHOLDS = 20
 """Points of the precision-recall curve at most."""

@@ -17,7 +17,6 @@ from dataclasses import dataclass
 import numpy as np
 
 from gec.errors import InputError
-from gec.eval.compare.significance import Numbers, Statistics
 from gec.eval.metrics.m2 import GoldSentence, match_sentence
 from gec.eval.metrics.score import (
     assessed,
@@ -28,7 +27,7 @@ from gec.eval.metrics.score import (
     signature,
     use_utf8,
 )
-from gec.eval.metrics.statistics import ratio
+from gec.eval.metrics.statistics import Numbers, Statistics, ratio
 from gec.eval.metrics.system_edits import read_output
 
 

@@ -43,10 +43,10 @@ from typing import Literal, NamedTuple
 import numpy as np
 
 from gec.errors import ConfigError, InputError
-from gec.eval.compare.significance import Numbers, Statistics, f_score
 from gec.eval.metrics.cleme_chunks import Piece, mean_length, partition
 from gec.eval.metrics.errant import Block
 from gec.eval.metrics.score import assessed, check_parallel, once, show, signature, use_utf8
+from gec.eval.metrics.statistics import Numbers, Statistics, f_score
 from gec.eval.metrics.system_edits import Systems, read_reference
 
 Assumption = Literal["dependent", "independent"]

@@ -26,7 +26,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gec.errors import ConfigError, InputError
-from gec.eval.compare.significance import Numbers, Statistics
 from gec.eval.metrics.characters import add_setting, by_characters, warn_of_forms
 from gec.eval.metrics.ngrams import Grams, Words, ngrams
 from gec.eval.metrics.score import (
@@ -44,6 +43,7 @@ from gec.eval.metrics.score import (
     use_utf8,
     warn,
 )
+from gec.eval.metrics.statistics import Numbers, Statistics
 
 Tallies = NDArray[np.int64]
 """[..., 2 + 2 * order]: words of the output, words of the reference, then for each order the

@@ -34,7 +34,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gec.errors import ConfigError, DataError, InputError
-from gec.eval.compare.significance import Numbers, Statistics, f_score
 from gec.eval.metrics.errant import Block
 from gec.eval.metrics.gotoscorer_chunks import Chunk, Verdict, divide, judge
 from gec.eval.metrics.score import (
@@ -47,7 +46,7 @@ from gec.eval.metrics.score import (
     use_utf8,
     write_text,
 )
-from gec.eval.metrics.statistics import ratio
+from gec.eval.metrics.statistics import Numbers, Statistics, f_score, ratio
 from gec.eval.metrics.system_edits import Systems, changes_by_coder, only_changes, read_reference
 
 Weights = Sequence[NDArray[np.float64]]  # a sentence: [chunks]

@@ -31,7 +31,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gec.errors import ConfigError
-from gec.eval.compare.significance import Numbers, Statistics
 from gec.eval.metrics.ngrams import Grams, ngrams
 from gec.eval.metrics.score import (
     assessed,
@@ -42,7 +41,7 @@ from gec.eval.metrics.score import (
     signature,
     use_utf8,
 )
-from gec.eval.metrics.statistics import ratio
+from gec.eval.metrics.statistics import Numbers, Statistics, ratio
 from gec.eval.metrics.system_edits import read_output
 
 UNITS = ("word", "char")

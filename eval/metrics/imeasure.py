@@ -50,21 +50,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gec.errors import ConfigError, InputError
-from gec.eval.compare.significance import Numbers, Statistics, f_score
 from gec.eval.metric_options import IMEASURE_LEVELS, IMEASURE_MOST, IMEASURE_OPTIMISED
 from gec.eval.metrics.errant import Block
 from gec.eval.metrics.imeasure_alignment import FP, TN, Columns, align
 from gec.eval.metrics.imeasure_references import by_annotator, mixtures
-from gec.eval.metrics.score import (
-    assessed,
-    check_parallel,
-    once,
-    show,
-    signature,
-    use_utf8,
-    warn,
-)
-from gec.eval.metrics.statistics import ratio
+from gec.eval.metrics.score import assessed, check_parallel, once, show, signature, use_utf8, warn
+from gec.eval.metrics.statistics import Numbers, Statistics, f_score, ratio
 from gec.eval.metrics.system_edits import read_output, read_reference
 
 NAMES = ("i", "wacc", "precision", "recall", "f", "detection_i")

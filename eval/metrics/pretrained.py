@@ -33,18 +33,17 @@ from typing import Literal, NamedTuple
 import numpy as np
 
 from gec.errors import ConfigError
-from gec.eval.compare.significance import Numbers, Statistics, f_score
 from gec.eval.metrics import m2
 from gec.eval.metrics.bertscore import BertScore
 from gec.eval.metrics.errant import Block
 from gec.eval.metrics.m2.scoring import check_lengths
+from gec.eval.metrics.pretrained_edits import Matched, errant_matches, m2_matches
 from gec.eval.metrics.score import assessed, once, show, signature, use_utf8
+from gec.eval.metrics.statistics import Numbers, Statistics, f_score
 from gec.eval.metrics.system_edits import (
-    Change,
     Systems,
-    changes_by_coder,
     check_sentences,
-    only_changes,
+    corrected,
     read_output,
     read_reference,
 )
@@ -81,19 +80,6 @@ class PretrainedScore:
         names = ("Precision", "Recall", f"F_{self.beta:.1f}")
         values = (self.precision, self.recall, self.f)
         return "\n".join(f"{n:<12}: {v:.4f}" for n, v in zip(names, values, strict=True))
-
-
-class Matched(NamedTuple):
-    """A sentence's edits, the edits of one annotator, and the annotator's sentence.
-
-    An edit that is listed twice counts twice.
-    """
-
-    annotator: int
-    proposed: Sequence[Change]
-    gold: Sequence[Change]
-    correct: Sequence[Change]
-    reference: str
 
 
 class Sums(NamedTuple):
@@ -228,7 +214,7 @@ def measure_m2(
     """Return the sums of :func:`pt_m2` by sentence; errors as there."""
     check_lengths(hypotheses, gold)
     matched = [
-        _m2_matches(hypothesis, sentence, version)
+        m2_matches(hypothesis, sentence, version)
         for hypothesis, sentence in zip(hypotheses, gold, strict=True)
     ]
     sources = [sentence.source for sentence in gold]
@@ -248,7 +234,7 @@ def measure_errant(
     """Return the sums of :func:`pt_errant` by sentence; errors as there."""
     check_sentences("reference", reference, "hypothesis", hypothesis)
     matched = [
-        _errant_matches(ours, theirs) for ours, theirs in zip(hypothesis, reference, strict=True)
+        errant_matches(ours, theirs) for ours, theirs in zip(hypothesis, reference, strict=True)
     ]
     sources = [block.sentence for block in reference]
     made = _signature("pt-errant", similarity, level=level, beta=beta, **(how or {}))
@@ -258,57 +244,6 @@ def measure_errant(
 def _signature(metric: str, similarity: Similarity, **settings: object) -> str:
     about = similarity.settings if isinstance(similarity, BertScore) else {}
     return signature(metric, **settings, **about)
-
-
-# -------------------------------------------------------------------------------------- matching
-
-
-def _m2_matches(hypothesis: str, sentence: m2.GoldSentence, version: str) -> list[Matched]:
-    """Return the matches of every annotator, in the order of the file."""
-    found = {
-        match.annotator: match for match in m2.match_sentence(hypothesis, sentence, version=version)
-    }
-    matches = []
-    for annotator in sentence.edits:
-        match = found[annotator]
-        gold = [
-            Change(edit.start, edit.end, tuple(edit.corrections[0].split())) for edit in match.gold
-        ]
-        reference = corrected(sentence.source, gold)
-        proposed, correct = (
-            [Change(edit.start, edit.end, tuple(edit.correction.split())) for edit in edits]
-            for edits in (match.proposed, match.matched)
-        )
-        matches.append(Matched(annotator, proposed, gold, correct, reference))
-    return matches
-
-
-def _errant_matches(hypothesis: Block, reference: Block) -> list[Matched]:
-    proposed = _untyped(only_changes(hypothesis))
-    matches = []
-    for annotator, changes in changes_by_coder(reference).items():
-        gold = _untyped(changes)
-        correct = [change for change in proposed if change in gold]
-        text = corrected(reference.sentence, gold)
-        matches.append(Matched(annotator, proposed, gold, correct, text))
-    return matches
-
-
-def _untyped(changes: Iterable[Change]) -> list[Change]:
-    """Return changes without their types and, as in ERRANT, without repetitions."""
-    return list(dict.fromkeys(change._replace(type="") for change in changes))
-
-
-def corrected(source: str, changes: Iterable[Change]) -> str:
-    """Return a sentence after changes; of overlapping changes only the first one is made."""
-    tokens = source.split()
-    made: list[str] = []
-    done = 0
-    for change in sorted(changes, key=lambda change: change[:2]):
-        if change.start >= done:
-            made += [*tokens[done : change.start], *change.tokens]
-            done = change.end
-    return " ".join([*made, *tokens[done:]])
 
 
 # -------------------------------------------------------------------------------------- weighing

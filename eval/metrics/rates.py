@@ -28,10 +28,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gec.errors import InputError
-from gec.eval.compare.significance import Numbers, Significance, Statistics, holm
 from gec.eval.metrics.errant import Block
 from gec.eval.metrics.score import assessed, once, show, signature, use_utf8
-from gec.eval.metrics.statistics import ratio
+from gec.eval.metrics.significance import Significance, holm
+from gec.eval.metrics.statistics import Numbers, Statistics, ratio
 from gec.eval.metrics.system_edits import (
     Change,
     Systems,

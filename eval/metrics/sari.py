@@ -1,9 +1,9 @@
 """SARI, the metric of text simplification, with the numbers of EASSE.
 
 Xu, Napoles, Pavlick, Chen and Callison-Burch 2016, "Optimizing Statistical Machine Translation for
-Text Simplification"; EASSE: Alva-Manchego, Martin, Scarton and Specia 2019. SARI compares the
-n-grams of 1 to 4 words that the output added, kept and deleted with those that the references
-added, kept and deleted; counts are summed over the corpus first.
+Text Simplification"; EASSE: Alva-Manchego, Martin, Scarton and Specia 2019. What the output added,
+kept and deleted of the source is compared with what the references did, for n-grams of 1 to 4
+words, summed over the corpus first.
 """
 
 from __future__ import annotations
@@ -13,13 +13,13 @@ import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
+from itertools import chain
 
 import numpy as np
 from numpy.typing import NDArray
 
 from gec.errors import ConfigError
-from gec.eval.compare.significance import Numbers, Statistics
-from gec.eval.metrics.ngrams import Grams, Words, ngrams
+from gec.eval.metrics.ngrams import Grams, Words, ngrams, runs
 from gec.eval.metrics.score import (
     assessed,
     check_corpus,
@@ -30,7 +30,7 @@ from gec.eval.metrics.score import (
     show,
     signature,
 )
-from gec.eval.metrics.statistics import ratio
+from gec.eval.metrics.statistics import Numbers, Statistics, ratio
 from gec.extras import missing
 
 Done = NDArray[np.int64]  # [3, 4, 3]: add, keep, delete; order; right, done, wanted
@@ -43,7 +43,7 @@ _ADD, _KEEP, _DELETE = range(3)
 
 @dataclass(frozen=True, slots=True)
 class SariScore:
-    """The mean of the three operations' scores, and each of the three, from 0 to 100."""
+    """From 0 to 100: the mean of the three operations' scores, and each of them."""
 
     value: float
     add: float
@@ -75,15 +75,15 @@ def sari(
         hypotheses: the simplified ones.
         references: [set][sentence].
         tokenizer: one of :data:`TOKENIZERS`; Moses and Penn need the package sacremoses.
-        lowercase: whether to compare in lower case.
-        legacy: whether to do as the first releases: keep the case, and not tokenize the source.
-        f1_for_deletion: whether F1 scores deletion; otherwise precision, as in the paper.
-        paper_version: whether to take F1 of precision and recall averaged over the orders, as in
-            the paper; otherwise F1 of every order is averaged, as in the authors' program.
+        lowercase: compare in lower case.
+        legacy: as the first releases: case is kept and the source is not tokenized.
+        f1_for_deletion: deletion by F1, else by precision, as the paper has it.
+        paper_version: F1 of precision and recall averaged over the orders, as the paper has it,
+            where else F1 of every order is averaged, as the authors' program has it.
 
     Raises:
         InputError: no sentence, or lists of different lengths.
-        ConfigError: no such tokenizer, its package is missing, or a string instead of a list.
+        ConfigError: no such tokenizer, its package is missing, or a string where a list should be.
     """
     found = statistics(
         sources,
@@ -174,7 +174,7 @@ def _tokenizer(name: str) -> Tokenizer:
     moses = MosesTokenizer()
     if name == "moses":
         return partial(moses.tokenize, return_str=True, escape=False)
-    for rules in ("MOSES_PENN_REGEXES_1", "MOSES_PENN_REGEXES_2"):  # since 0.1 some are strings
+    for rules in ("MOSES_PENN_REGEXES_1", "MOSES_PENN_REGEXES_2"):  # not all compiled since 0.1
         setattr(moses, rules, [(re.compile(rule), new) for rule, new in getattr(moses, rules)])
     return partial(moses.penn_tokenize, return_str=True)
 
@@ -185,13 +185,13 @@ def _count_sentence(source: Words, hypothesis: Words, references: Sequence[Words
 
 
 def _count_order(source: Words, hypothesis: Words, references: Sequence[Words], n: int) -> Done:
-    """Return counts [3, 3]: for add, keep and delete the n-grams done rightly, done, and wanted.
+    """Return [3, 3]: for add, keep and delete what was done rightly, done, and to be done.
 
-    Source and output count once for each reference, so that all sides weigh the same. An added
-    n-gram counts once, however often it occurs.
+    Source and output count as often as there are references, so that all sides weigh the same.
+    Additions are counted once however often they occur.
     """
     before, after = ngrams(source, n), ngrams(hypothesis, n)
-    wanted = sum((ngrams(reference, n) for reference in references), Grams())
+    wanted = Grams(chain.from_iterable(runs(reference, n) for reference in references))
     added, to_add = after.keys() - before.keys(), wanted.keys() - before.keys()
     kept_rightly = kept_all = keep_all = gone_rightly = gone_all = go_all = 0
     for ngram, times in before.items():

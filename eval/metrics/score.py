@@ -22,7 +22,8 @@ from gec.errors import ConfigError, GecError, InputError
 from gec.files import Document, read_document
 
 if TYPE_CHECKING:
-    from gec.eval.compare.significance import Significance, Statistics
+    from gec.eval.metrics.significance import Significance
+    from gec.eval.metrics.statistics import Statistics
 
 NOT_M2 = "is this an M2 file? (HYP and GOLD swapped?)"
 
@@ -142,7 +143,7 @@ def assessed(
     check_samples(args.samples)
     if not (args.samples or args.paired):
         return None
-    from gec.eval.compare.significance import SAMPLES, assess
+    from gec.eval.metrics.significance import SAMPLES, assess
 
     name = Path(args.paired).name if args.paired else ""
     return assess(

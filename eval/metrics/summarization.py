@@ -17,8 +17,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gec.errors import ConfigError
-from gec.eval.compare.significance import Numbers, Statistics, bootstrap
 from gec.eval.metrics.score import assessed, check_samples, show, signature
+from gec.eval.metrics.significance import bootstrap
+from gec.eval.metrics.statistics import Numbers, Statistics
 from gec.eval.metrics.translation import check_references, read_other, read_references
 
 TYPES = ("rouge1", "rouge2", "rougeL", "rougeLsum")

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import argparse
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
@@ -187,3 +187,15 @@ def _change(annotation: Annotation) -> Change:
 def only_changes(block: Block) -> Sequence[Change]:
     """Return the edits of a system's block, which are those of its first coder."""
     return next(iter(changes_by_coder(block).values()))
+
+
+def corrected(source: str, changes: Iterable[Change]) -> str:
+    """Return a sentence after changes; of those that overlap, the one that begins first is made."""
+    tokens = source.split()
+    made: list[str] = []
+    done = 0
+    for change in sorted(changes, key=lambda change: change[:2]):
+        if change.start >= done:
+            made += [*tokens[done : change.start], *change.tokens]
+            done = change.end
+    return " ".join([*made, *tokens[done:]])

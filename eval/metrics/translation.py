@@ -15,7 +15,6 @@ from typing import Any
 import numpy as np
 
 from gec.errors import ConfigError, InputError
-from gec.eval.compare.significance import Numbers, Statistics
 from gec.eval.metrics.score import (
     assessed,
     check_parallel,
@@ -25,6 +24,7 @@ from gec.eval.metrics.score import (
     show,
     signature,
 )
+from gec.eval.metrics.statistics import Numbers, Statistics
 
 TOKENIZERS = ("none", "zh", "13a", "intl", "char")
 

@@ -19,8 +19,6 @@ import pytest
 
 from gec.cli import main
 from gec.errors import ConfigError, DataError, InputError
-from gec.eval.compare.significance import Statistics
-from gec.eval.compare.significance import compare as compare_statistics
 from gec.eval.metrics import clean as clean_module
 from gec.eval.metrics import cleme as cleme_module
 from gec.eval.metrics import gotoscorer as gotoscorer_module
@@ -36,6 +34,8 @@ from gec.eval.metrics.gotoscorer import gotoscorer
 from gec.eval.metrics.green import green, green_statistics
 from gec.eval.metrics.imeasure import align, imeasure, imeasure_statistics
 from gec.eval.metrics.rates import error_rates
+from gec.eval.metrics.significance import compare as compare_statistics
+from gec.eval.metrics.statistics import Statistics
 
 DATA = Path(__file__).parent / "data" / "metrics_expected"
 Case = dict[str, Any]

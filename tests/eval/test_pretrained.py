@@ -31,13 +31,12 @@ from gec.eval.metrics.errant import Annotation, Block, parse_blocks
 from gec.eval.metrics.pretrained import (
     Level,
     PretrainedScore,
-    corrected,
     measure_errant,
     measure_m2,
     pt_errant,
     pt_m2,
 )
-from gec.eval.metrics.system_edits import Change
+from gec.eval.metrics.system_edits import Change, corrected
 
 transformers = pytest.importorskip("transformers")
 

@@ -16,10 +16,10 @@ from dataclasses import dataclass
 from typing import Literal, NamedTuple
 
 from gec.errors import ConfigError, InputError
-from gec.eval.compare.significance import Statistics, edit_statistics
 from gec.eval.metrics.errant.annotator import Annotator
 from gec.eval.metrics.errant.blocks import Annotation, Block
 from gec.eval.metrics.score import check_parallel, first_shifted, signature
+from gec.eval.metrics.statistics import Statistics, edit_statistics
 
 Mode = Literal["dt", "ds", "cs", "cse"]
 Key = tuple[int | str, ...]  # edits with the same key are equal; the mode decides about the key

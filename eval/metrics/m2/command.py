@@ -7,7 +7,6 @@ import dataclasses
 from collections.abc import Iterable, Iterator
 
 from gec.errors import ConfigError, DataError, InputError
-from gec.eval.compare.significance import Statistics
 from gec.eval.metrics.characters import add_setting, by_characters, warn_of_forms
 from gec.eval.metrics.m2 import verbose
 from gec.eval.metrics.m2.gold_characters import gold_by_characters
@@ -21,6 +20,7 @@ from gec.eval.metrics.m2.scoring import (
     summarize,
 )
 from gec.eval.metrics.score import as_reference, assessed, once, show, use_utf8, warn
+from gec.eval.metrics.statistics import Statistics
 
 
 def main(args: argparse.Namespace) -> int:

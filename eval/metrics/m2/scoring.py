@@ -8,11 +8,11 @@ from dataclasses import dataclass
 import numpy as np
 
 from gec.errors import ConfigError, InputError
-from gec.eval.compare.significance import Numbers, Statistics, f_score
 from gec.eval.metrics.m2.lattice import Edit, Lattice, build_lattice
 from gec.eval.metrics.m2.reading import GoldEdit, GoldSentence
 from gec.eval.metrics.m2.search import cheapest_path, gold_weights
 from gec.eval.metrics.score import first_shifted, signature
+from gec.eval.metrics.statistics import Numbers, Statistics, f_score
 
 VERSIONS = ("3.2", "2016")
 

@@ -19,7 +19,7 @@ from gec.errors import ConfigError, ModelError
 from gec.eval.benchmark.checker_peers import Fix, load
 from gec.eval.benchmark.checker_peers.languagetool import LanguageTool, fixes
 from gec.eval.benchmark.checker_peers.own import EVERYTHING, Own, _remembering
-from gec.eval.benchmark.checker_peers.process import Worker
+from gec.eval.benchmark.checker_peers.worker import Worker
 
 Play = Callable[[str, str], None]
 

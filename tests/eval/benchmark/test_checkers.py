@@ -223,10 +223,9 @@ def test_checkers_take_turns(played: list[tuple[str, str, str]]) -> None:
     ]
     found = checker_speed.measure(programs, ["one", "two"], 3, lambda _: None)
     turn = [("harper", ""), ("gec", "a"), ("gec", "b"), ("languagetool", "")]
-    expected = [
-        (name, text, setting)
-        for text in ["one", "two"] + ["one"] * 3 + ["two"] * 3
-        for name, setting in turn
+    expected = [(name, text, setting) for name, setting in turn for text in ("one", "two")]
+    expected += [
+        (name, text, setting) for text in ["one"] * 3 + ["two"] * 3 for name, setting in turn
     ]
     assert played[: len(expected)] == expected
     # then three cold starts of each that runs here

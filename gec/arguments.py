@@ -72,14 +72,20 @@ def add_model_options(
 
 def add_strategy_options(parser: argparse._ActionsContainer) -> None:
     add = parser.add_argument
-    strategies = ("iad", "greedy", "beam")
-    add("--strategy", choices=strategies, default="iad", help="how to decode (default: iad)")
+    add(
+        "--strategy",
+        type=strategy,
+        default="iad",
+        metavar="STRATEGY",
+        help="how to decode: iad, greedy, beam, or any of gec generate --strategy that the bundle "
+        "has the parts for, with options as in speculative-beam:gamma=3 (default: iad)",
+    )
     add(
         "--tolerance",
         type=not_negative,
         metavar="NATS",
-        help="keep a copied token if the best one is better by at most NATS (iad only; default: "
-        "the setting's; 0 gives exactly greedy's output)",
+        help="keep a copied token if the best one is better by at most NATS (iad and iad-paper "
+        "only; default: the setting's; 0 gives exactly greedy's output)",
     )
 
 
@@ -93,7 +99,7 @@ def add_decoding_options(parser: argparse._ActionsContainer) -> None:
         "confidence (default: balanced)",
     )
     add_strategy_options(parser)
-    add("--beam-size", type=positive, metavar="N", help="hypotheses kept (beam only; default: 5)")
+    add("--beam-size", type=positive, metavar="N", help=_BEAM_SIZE)
     add(
         "--min-confidence",
         type=fraction,
@@ -102,6 +108,25 @@ def add_decoding_options(parser: argparse._ActionsContainer) -> None:
     )
     add("--dictionary", metavar="FILE", help="words never to change, one a line")
     add("--no-spelling", action="store_true", help="leave misspelt words to the model")
+
+
+_BEAM_SIZE = "hypotheses kept (beam and speculative-beam only; default: 5)"
+
+
+def strategy(text: str) -> str:
+    """Read a strategy by which one can correct, ``NAME`` or ``NAME:OPTION=VALUE,...``."""
+    from gec.decoding.strategies import STRATEGIES, parse
+
+    known = [name for name, found in STRATEGIES.items() if found.verified]
+    if (name := text.partition(":")[0]) not in known:
+        raise argparse.ArgumentTypeError(
+            f"invalid choice: {name!r} (choose from {', '.join(known)})"
+        )
+    try:
+        parse(text)
+    except ConfigError as error:
+        raise argparse.ArgumentTypeError(str(error)) from None
+    return text
 
 
 def number(text: str) -> float:
@@ -159,11 +184,18 @@ def setting(text: str) -> tuple[str, dict[str, float]]:
 
 
 def check_strategy(args: argparse.Namespace) -> None:
-    """Refuse options of another strategy rather than ignore them."""
-    if args.tolerance is not None and args.strategy != "iad":
-        raise ConfigError("--tolerance belongs to --strategy iad")
-    if getattr(args, "beam_size", None) is not None and args.strategy != "beam":
-        raise ConfigError("--beam-size belongs to --strategy beam")
+    """Refuse options of another strategy, or given twice, rather than ignore them."""
+    from gec.decoding.strategies import options, parse
+
+    name, values = parse(args.strategy)
+    for key in ("tolerance", "beam_size"):
+        if getattr(args, key, None) is None:
+            continue
+        option, owners = options()[key]
+        if name not in owners:
+            raise ConfigError(f"--{option.name} belongs to --strategy {' or '.join(owners)}")
+        if key in values:
+            raise ConfigError(f"--{option.name} is given twice: --strategy {args.strategy}")
 
 
 def use_threads(args: argparse.Namespace) -> None:

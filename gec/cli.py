@@ -170,7 +170,8 @@ def generate(args: argparse.Namespace) -> int:
     """``gec generate``"""
     import warnings
 
-    from gec.decoding.options import complete, given
+    from gec.decoding.options import given
+    from gec.decoding.strategies import complete
     from gec.files import read_document
     from gec.loading import load_generator
     from gec.output.formats import split_lines
@@ -372,6 +373,8 @@ def _dev_scores(names: list[str], packed: str) -> Callable[[Transformer], dict[s
 
 def _check_correct(args: argparse.Namespace) -> None:
     """Refuse options that contradict each other rather than ignore one of them."""
+    from gec.decoding.strategies import parse as parse_strategy
+    from gec.decoding.strategies import promise
 
     if args.in_place:
         if not args.files or "-" in args.files:
@@ -386,8 +389,8 @@ def _check_correct(args: argparse.Namespace) -> None:
             if getattr(args, option):
                 raise ConfigError(f"--essays and --{option} exclude each other")
     check_strategy(args)
-    if args.trace and args.strategy == "beam":
-        raise ConfigError("--trace shows greedy and iad decoding, not --strategy beam")
+    if args.trace and promise(*parse_strategy(args.strategy)) == "beam":
+        raise ConfigError(f"--trace shows greedy and iad decoding, not --strategy {args.strategy}")
     for option in ("config", "baseline", "write_baseline"):
         if getattr(args, option) and not args.check:
             raise ConfigError(f"--{option.replace('_', '-')} belongs to --check")

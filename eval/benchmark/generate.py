@@ -22,8 +22,7 @@ import torch
 from gec.decoding.bild import shares
 from gec.decoding.decoder import Decoder, Hypothesis
 from gec.decoding.drafters import Drafter
-from gec.decoding.options import EXACT, parse
-from gec.decoding.strategies import Parts, make_decoder
+from gec.decoding.strategies import Parts, make_decoder, parse, promise
 from gec.errors import ConfigError, InputError, ModelError
 from gec.eval.benchmark.machine import describe
 from gec.eval.benchmark.two_models import (
@@ -209,14 +208,11 @@ def _likeness(those: Mapping[int, Hypothesis], hypotheses: Sequence[Hypothesis])
 def _promises(specification: str) -> str | None:
     """Return whose outputs a strategy promises: greedy decoding's, beam search's or nobody's."""
     name, values = parse(specification)
-    loose = {"accept_top", "accept_distance", "rollback"} & set(values)
-    if name in EXACT or (
-        name in ("iad", "iad-paper", "blockwise", "speculative", "hierarchical", "early-exit")
-        and not (loose or values.get("temperature") or values.get("tolerance"))
-    ):
+    promised = promise(name, values)
+    if promised == "exact":
         return GREEDY
     beam = values.get("beam_size", 5), values.get("length_penalty", 1.0)
-    return BASE if name == "speculative-beam" and beam == (5, 1.0) else None
+    return BASE if promised == "beam" and name != BASE and beam == (5, 1.0) else None
 
 
 def _row(

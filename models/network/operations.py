@@ -21,7 +21,7 @@ from typing import Any
 from torch import Tensor
 
 from gec.decoding.model import Model
-from gec.decoding.parts import Parts
+from gec.decoding.strategies import Parts
 from gec.errors import ModelError
 from gec.models.engines.graphs import GraphVerifier
 from gec.models.engines.verifier import TransformerVerifier

@@ -212,7 +212,7 @@ def _promises(specification: str) -> str | None:
     if promised == "exact":
         return GREEDY
     beam = values.get("beam_size", 5), values.get("length_penalty", 1.0)
-    return BASE if promised == "beam" and name != BASE and beam == (5, 1.0) else None
+    return BASE if promised == "beam" and name != "beam" and beam == (5, 1.0) else None
 
 
 def _row(

@@ -10,11 +10,12 @@ import torch
 
 from gec.correct.corrector import Corrector
 from gec.correct.options import Options
+from gec.decoding.parts import Parts
+from gec.decoding.strategies import parse
 from gec.errors import ConfigError
 from gec.models.load.device import device_of as device_of
 
 if TYPE_CHECKING:
-    from gec.decoding.strategies import Parts
     from gec.generate.generator import Generator
     from gec.models.network.transformer import Transformer
     from gec.text.vocabulary import TextCodec
@@ -47,17 +48,19 @@ def load(
         device: "cpu", "cuda", "cuda:1", ...; None takes CUDA where there is one.
         precision: "int8" (CPU only), "fp32", "bf16" or "fp16"; None takes the bundle's own (int8
             for the shipped one), on CUDA bf16.
-        strategy: "iad", "greedy" or "beam".
+        strategy: "iad", "greedy", "beam" or another of gec.decoding.strategies that the bundle has
+            the parts for, with options if it needs some ("speculative-beam:gamma=3").
         setting: "precise", "balanced" (where None) or "thorough": few and sure, or more edits.
         tolerance: nats by which the model must prefer another token before a source token is
-            given up (with "iad"); None takes the setting's, 0 is lossless to "greedy".
-        beam_size: hypotheses a sentence with "beam".
+            given up (with "iad", "iad-paper"); None takes the setting's, 0 is lossless to "greedy".
+        beam_size: hypotheses a sentence with "beam" and "speculative-beam".
         min_confidence: edits below this probability are left out; None takes the setting's.
         dictionary: words never to be touched (whole words, case counts).
         spelling: let the bundle's dictionary correct misspelt words before the model.
 
     Raises:
-        ModelError: no such bundle, or it is broken or of another version.
+        ModelError: no such bundle, it is broken or of another version, or lacks what the strategy
+            needs.
         ConfigError: an unknown strategy, precision or device, or numbers out of range.
     """
     from gec.models.engines.inference import prepare
@@ -65,13 +68,14 @@ def load(
     from gec.models.load import bundle
     from gec.models.load.prefixes import verifier
 
+    parse(strategy)  # before the weights are read
     chosen = device_of(device)
     folder = bundle.find(name_or_path)
     precision = _precision(precision or bundle.precision_for(folder, chosen), chosen)
     loaded = bundle.load(name_or_path, device=chosen, dtype=_DTYPES[precision])
     parameters = count_parameters(loaded.network)
     return Corrector(
-        verifier(prepare(loaded.network)),
+        Parts(loaded.name, verifier(prepare(loaded.network))),
         loaded.subwords,
         strategy=strategy,
         settings=loaded.settings,
@@ -107,8 +111,8 @@ def load_generator(
 
     Args:
         name_or_path, device, precision: as for :func:`load`.
-        strategy: a name of gec.decoding.options.OPTIONS; None takes what gives greedy decoding's
-            output fast: "iad" for simplification, else "greedy".
+        strategy: a name of gec.decoding.strategies.STRATEGIES; None takes what gives greedy
+            decoding's output fast: "iad" for simplification, else "greedy".
         options: the strategy's, by their names with underscores.
         split: cut texts into sentences; None does what the bundle was trained for.
 
@@ -116,8 +120,7 @@ def load_generator(
         ModelError: no such bundle, it is broken, or lacks what the strategy needs.
         ConfigError: an unknown strategy, precision or device, an option of another strategy.
     """
-    from gec.decoding.options import complete, usual
-    from gec.decoding.strategies import make_decoder
+    from gec.decoding.strategies import complete, make_decoder, usual
     from gec.generate.generator import Generator
     from gec.models.load.bundle import find, read_config
 

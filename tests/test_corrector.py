@@ -25,8 +25,9 @@ from gec.correct.plan import WINDOW_OVERLAP, WINDOW_TOKENS, WINDOW_WORDS
 from gec.correct.reading import Reading, shares
 from gec.correct.result import Correction
 from gec.decoding.decoder import Hypothesis
+from gec.decoding.parts import Parts
 from gec.edits.edits import WordEdit, apply
-from gec.errors import ConfigError
+from gec.errors import ConfigError, ModelError
 from gec.models.training.tables.ngram_table import build_ngrams
 from gec.output.formats import to_diff, to_findings, to_m2
 from gec.text.inflection import Inflections
@@ -129,6 +130,26 @@ def test_strategies_agree_on_a_sure_model(strategy: str) -> None:
     found = corrector(swap("go", "goes"), strategy=strategy, beam_size=2).correct("She go home.")
     assert found.text == "She goes home."
     assert (found.trace[0].drafted > 0) == (strategy == "iad")
+
+
+def test_any_strategy_that_the_parts_suffice_for() -> None:
+    text = "She go home. He likes the the dog."
+    expected = corrector(swap("go", "goes")).correct(text)
+    plain = corrector(swap("go", "goes"))
+    verifier, small = plain.model, corrector().model
+    parts = Parts("two", verifier, smaller=(small,))
+    for strategy in (
+        "iad-paper", "sample:temperature=0", "speculative:gamma=3", "bild", "speculative-beam",
+        "speculative-beam:gamma=3,draft=small,beam-size=2", "sample:seed=5",
+    ):  # fmt: skip
+        made = Corrector(parts, subwords(), strategy=strategy)
+        found = made.correct(text)
+        assert (found.text, found.edits) == (expected.text, expected.edits), strategy
+        assert made.info()["strategy"] == strategy
+    with pytest.raises(
+        ModelError, match=r"bundle given has no smaller .* \(iad, greedy, beam, iad"
+    ):
+        corrector(strategy="speculative")
 
 
 @pytest.mark.parametrize("strategy", ["iad", "greedy", "beam"])
@@ -530,6 +551,9 @@ def test_another_language_passes_through() -> None:
     [
         ({"strategy": "fast"}, "unknown strategy 'fast', expected one of iad, greedy, beam"),
         ({"strategy": "greedy", "tolerance": 0.5}, "tolerance needs the iad strategy"),
+        ({"strategy": "speculative-beam", "tolerance": 0.5}, "tolerance needs the iad strategy"),
+        ({"strategy": "iad:tolerance=0.5"}, "the tolerance is the setting's or --tolerance"),
+        ({"strategy": "beam:k=3"}, "strategy beam has no option 'k'"),
         ({"tolerance": -1.0}, "tolerance must be a number of nats >= 0"),
         ({"tolerance": float("nan")}, "tolerance must be a number of nats >= 0"),
         ({"min_confidence": 1.5}, "min_confidence must lie between 0 and 1"),

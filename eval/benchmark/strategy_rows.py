@@ -9,8 +9,7 @@ import numpy as np
 
 from gec.decoding.bild import shares
 from gec.decoding.decoder import Decoder, Hypothesis
-from gec.decoding.options import EXACT, parse
-from gec.decoding.strategies import Parts, make_decoder
+from gec.decoding.strategies import Parts, make_decoder, parse, promise
 from gec.eval.benchmark.contenders import batches
 from gec.eval.benchmark.harness import PAUSE, ROUNDS, Times, Way, now, ratio, take_turns
 from gec.eval.benchmark.memory import device_peak, reset_device_peak
@@ -253,14 +252,11 @@ def _likeness(those: Sequence[Hypothesis], hypotheses: Sequence[Hypothesis]) -> 
 def promised(specification: str) -> str | None:
     """Return whose outputs a strategy promises: greedy decoding's, beam search's or nobody's."""
     name, values = parse(specification)
-    loose = {"accept_top", "accept_distance", "rollback"} & set(values)
-    if name in EXACT or (
-        name in ("iad", "iad-paper", "blockwise", "speculative", "hierarchical", "early-exit")
-        and not (loose or values.get("temperature") or values.get("tolerance"))
-    ):
+    kept = promise(name, values)
+    if kept == "exact":
         return GREEDY
     beam = values.get("beam_size", 5), values.get("length_penalty", 1.0)
-    return BASE if name == "speculative-beam" and beam == (5, 1.0) else None
+    return BASE if kept == "beam" and name != "beam" and beam == (5, 1.0) else None
 
 
 def _row(name: str, size: int, hypotheses: Sequence[Hypothesis], test: _TestSet) -> StrategyRow:

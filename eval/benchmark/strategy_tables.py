@@ -6,8 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from typing import Any
 
-from gec.decoding.options import parse
-from gec.decoding.strategies import Parts
+from gec.decoding.strategies import Parts, parse
 from gec.errors import ModelError
 from gec.eval.benchmark.profiling import PHASES
 from gec.eval.benchmark.strategy_rows import BASE, GREEDY, StrategyRow, promised

@@ -127,6 +127,7 @@ def run(args: argparse.Namespace) -> int:
 
 def _check_options(args: argparse.Namespace) -> None:
     """Refuse options that contradict each other rather than ignore one of them."""
+    from gec.decoding.strategies import parse, promise
 
     if args.in_place:
         if not args.files or "-" in args.files:
@@ -141,8 +142,8 @@ def _check_options(args: argparse.Namespace) -> None:
             if getattr(args, option):
                 raise ConfigError(f"--essays and --{option} exclude each other")
     check_strategy(args)
-    if args.trace and args.strategy == "beam":
-        raise ConfigError("--trace shows greedy and iad decoding, not --strategy beam")
+    if args.trace and promise(*parse(args.strategy)) == "beam":
+        raise ConfigError(f"--trace shows greedy and iad decoding, not --strategy {args.strategy}")
     for option in ("config", "baseline", "write_baseline"):
         if getattr(args, option) and not args.check:
             raise ConfigError(f"--{option.replace('_', '-')} belongs to --check")

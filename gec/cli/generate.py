@@ -30,7 +30,7 @@ def add_options(parser: Parser) -> None:
 
 
 def run(args: argparse.Namespace) -> None:
-    from gec.decoding.options import complete
+    from gec.decoding.strategies import complete
     from gec.files import read_document
 
     options = given(args)

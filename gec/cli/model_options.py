@@ -46,14 +46,20 @@ def add_threads(add: Add) -> None:
 
 def add_strategy_options(add: Add) -> None:
     """Add --strategy and --tolerance of everything that corrects."""
-    strategies = ("iad", "greedy", "beam")
-    add("--strategy", choices=strategies, default="iad", help="how to decode (default: iad)")
+    add(
+        "--strategy",
+        type=strategy,
+        default="iad",
+        metavar="STRATEGY",
+        help="how to decode: iad, greedy, beam, or any of gec generate --strategy that the bundle "
+        "has the parts for, with options as in speculative-beam:gamma=3 (default: iad)",
+    )
     add(
         "--tolerance",
         type=not_negative,
         metavar="NATS",
-        help="keep a copied token if the best one is better by at most NATS (iad only; default: "
-        "the setting's; 0 gives exactly greedy's output)",
+        help="keep a copied token if the best one is better by at most NATS (iad and iad-paper "
+        "only; default: the setting's; 0 gives exactly greedy's output)",
     )
 
 
@@ -66,7 +72,12 @@ def add_decoding_options(add: Add) -> None:
         "confidence (default: balanced)",
     )
     add_strategy_options(add)
-    add("--beam-size", type=positive, metavar="N", help="hypotheses kept (beam only; default: 5)")
+    add(
+        "--beam-size",
+        type=positive,
+        metavar="N",
+        help="hypotheses kept (beam and speculative-beam only; default: 5)",
+    )
     add(
         "--min-confidence",
         type=fraction,
@@ -80,12 +91,35 @@ def add_decoding_options(add: Add) -> None:
 # ------------------------------------------------------------------------------------- what they do
 
 
+def strategy(text: str) -> str:
+    """Read a strategy by which one can correct, ``NAME`` or ``NAME:OPTION=VALUE,...``."""
+    from gec.decoding.strategies import STRATEGIES, parse
+
+    known = [name for name, found in STRATEGIES.items() if found.verified]
+    if (name := text.partition(":")[0]) not in known:
+        raise argparse.ArgumentTypeError(
+            f"invalid choice: {name!r} (choose from {', '.join(known)})"
+        )
+    try:
+        parse(text)
+    except ConfigError as error:
+        raise argparse.ArgumentTypeError(str(error)) from None
+    return text
+
+
 def check_strategy(args: argparse.Namespace) -> None:
-    """Refuse options of another strategy rather than ignore them."""
-    if args.tolerance is not None and args.strategy != "iad":
-        raise ConfigError("--tolerance belongs to --strategy iad")
-    if getattr(args, "beam_size", None) is not None and args.strategy != "beam":
-        raise ConfigError("--beam-size belongs to --strategy beam")
+    """Refuse options of another strategy, or given twice, rather than ignore them."""
+    from gec.decoding.strategies import options, parse
+
+    name, values = parse(args.strategy)
+    for key in ("tolerance", "beam_size"):
+        if getattr(args, key, None) is None:
+            continue
+        option, owners = options()[key]
+        if name not in owners:
+            raise ConfigError(f"--{option.name} belongs to --strategy {' or '.join(owners)}")
+        if key in values:
+            raise ConfigError(f"--{option.name} is given twice: --strategy {args.strategy}")
 
 
 def use_threads(args: argparse.Namespace) -> None:

@@ -6,14 +6,14 @@ import argparse
 from typing import Any
 
 from gec.cli.arguments import Add, reader
-from gec.decoding.options import OPTIONS, options
+from gec.decoding.strategies import STRATEGIES, options
 
 
 def add_strategies(add: Add) -> None:
     """Add --strategy and the options of all strategies."""
     add(
         "--strategy",
-        choices=tuple(OPTIONS),
+        choices=tuple(STRATEGIES),
         help="how to decode (default: iad for simplification, else greedy; the same output)",
     )
     for option, owners in options().values():

@@ -16,19 +16,14 @@ from gec.correct.options import BALANCED, Options, Setting
 from gec.correct.plan import Interrupt, Job, Plan, Planner, Rule
 from gec.correct.reading import Done, read
 from gec.correct.result import Correction
-from gec.decoding.acceptance import Acceptance, Conservative
-from gec.decoding.beam import BeamSearch
-from gec.decoding.decoder import Decoder, Hypothesis
-from gec.decoding.drafters import Drafter, NoDraft
-from gec.decoding.drafters.reentry import ReentryDrafter
+from gec.decoding.decoder import Hypothesis
 from gec.decoding.model import Model
+from gec.decoding.parts import Parts
+from gec.decoding.strategies import make_decoder, named, parse
 from gec.errors import ConfigError
 from gec.text.ngrams import NGrams
 from gec.text.spelling import Speller
 from gec.text.subwords import WordCodec
-
-STRATEGIES = ("iad", "greedy", "beam")
-
 
 Decode = Callable[[Sequence[tuple[int, ...]], float], list[Hypothesis]]
 """Decodes sources (token ids) with a tolerance (nats); the results are in their order."""
@@ -38,11 +33,21 @@ class Corrector:
     """Corrects texts with one model. Made by :func:`gec.load`.
 
     Safe to use from several threads as far as its ``decode`` is; the plain one is for one thread.
+
+    Args:
+        model: the network that corrects, or all that its bundle has to decode with.
+        strategy: a name of the table in gec.decoding.strategies, with options if it needs some
+            ("speculative-beam:gamma=3"); the tolerance is the setting's.
+
+    Raises:
+        ConfigError: no such strategy, setting or option, a number out of its range, or a strategy
+            that leaves no probabilities to weigh edits by.
+        ModelError: the bundle lacks what the strategy needs.
     """
 
     def __init__(
         self,
-        model: Model,
+        model: Model | Parts,
         subwords: WordCodec,
         *,
         strategy: str = "iad",
@@ -54,26 +59,29 @@ class Corrector:
         calibration: Calibration | None = None,
         about: dict[str, str | int | float] | None = None,
     ) -> None:
-        if strategy not in STRATEGIES:
-            raise ConfigError(
-                f"unknown strategy {strategy!r}, expected one of {', '.join(STRATEGIES)}"
-            )
-        self.model = model
+        self._parts = model if isinstance(model, Parts) else Parts("given", model)
+        self._parts = replace(self._parts, markers=subwords.markers)
+        self.model = self._parts.model
         self.subwords = subwords
         self.settings = dict(settings or {BALANCED: Setting()})
-        self._strategy = strategy
-        self._beam = BeamSearch(beam_size)
+        self._strategy, self._values = parse(strategy)
+        if "tolerance" in self._values:
+            raise ConfigError(f"strategy {strategy}: the tolerance is the setting's or --tolerance")
+        self._tolerant = named(self._strategy).takes("tolerance")
+        if named(self._strategy).takes("beam_size"):
+            self._values = {"beam_size": beam_size} | self._values
+        self._decoder = make_decoder(self._parts, self._strategy, self._values, logprobs=True)
         self._speller = speller
         self._ngrams = ngrams
         self._calibration = calibration or Calibration()
         self._decode: Decode = self.decode
         self._interrupt: Interrupt = _go_on
         self._options = options or Options()
-        if self._options.tolerance and strategy != "iad":
-            raise ConfigError("tolerance needs the iad strategy: greedy and beam copy no source")
+        if self._options.tolerance:
+            self._refuse_tolerance()
         setting = self._rule(None).setting
         self._about = (about or {}) | {"strategy": strategy}
-        if strategy == "iad":
+        if self._tolerant:
             self._about["tolerance"] = setting.tolerance
         self._about["min_confidence"] = setting.min_confidence
 
@@ -108,12 +116,10 @@ class Corrector:
 
         All of them together, or ``batch_size`` at a time.
         """
-        markers = self.subwords.markers
-        drafter: Drafter = ReentryDrafter(markers) if self._strategy == "iad" else NoDraft()
-        acceptance: Acceptance = Conservative(tolerance, logprobs=True)
-        if self._strategy == "beam":
-            acceptance = self._beam
-        decoder = Decoder(self.model, drafter, acceptance)
+        decoder = self._decoder
+        if self._tolerant:
+            values = {**self._values, "tolerance": tolerance}
+            decoder = make_decoder(self._parts, self._strategy, values, logprobs=True)
         size = max(1, len(sources)) if batch_size is None else batch_size
         return [found[0] for found in decoder.decode(sources, batch_size=size)]
 
@@ -167,15 +173,19 @@ class Corrector:
         planner = self._planner()
         return self._finish([planner.plan(text, rule) for text in texts], rule, batch_size)
 
+    def _refuse_tolerance(self) -> None:
+        if not self._tolerant:
+            raise ConfigError(
+                f"tolerance needs the iad strategy: {self._strategy} keeps no copied tokens"
+            )
+
     def _rule(self, options: Options | None, *, tokenized: bool = False) -> Rule:
         """Put a call's options over the corrector's own, and its numbers over its setting's."""
         asked = (options or Options()).over(self._options)
         setting = asked.choose(self.settings)
-        if self._strategy != "iad":
+        if not self._tolerant:
             if options and options.tolerance:
-                raise ConfigError(
-                    "tolerance needs the iad strategy: greedy and beam copy no source"
-                )
+                self._refuse_tolerance()
             setting = replace(setting, tolerance=0.0)
         return Rule(
             setting,

@@ -1,15 +1,11 @@
-"""The strategies of ``gec generate`` by name, and the options that each takes.
-
-Apart from gec.decoding.strategies, which makes decoders of them, so that --help needs no torch.
-"""
+"""The options of the strategies: what gec.decoding.strategies puts into its table."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from gec.errors import ConfigError
 from gec.values import fraction, natural, not_negative, number, positive
 
 
@@ -62,25 +58,25 @@ def one_of(*names: str) -> Callable[[str], str]:
     return read
 
 
-_BEAM_SIZE = Option("beam-size", positive, 5, "hypotheses kept")
-_LENGTH_PENALTY = Option(
+BEAM_SIZE = Option("beam-size", positive, 5, "hypotheses kept")
+LENGTH_PENALTY = Option(
     "length-penalty", number, 1.0, "exponent of the length: more, longer outputs"
 )
-_GAMMA = Option(
+GAMMA = Option(
     "gamma",
     natural,
     None,
     "tokens drafted a pass, 0 for none (default: what the acceptance rate and the cost ratio call "
     "for; early-exit 5, speculative-beam 2)",
 )
-_COST_RATIO = Option(
+COST_RATIO = Option(
     "cost-ratio",
     not_negative,
     None,
     "time of the drafting model's pass in passes of the verifier, to choose gamma by "
     "(default: measured)",
 )
-_SAMPLING = (
+SAMPLING = (
     Option(
         "temperature",
         not_negative,
@@ -91,14 +87,14 @@ _SAMPLING = (
     Option("top-p", share, 1.0, "draw among the likeliest tokens that sum to P (nucleus)"),
     Option("seed", natural, 0, "another seed draws another output"),
 )
-_FALLBACK = Option(
+FALLBACK = Option(
     "fallback",
     fraction,
     None,
     "ask the large model where the small one's likeliest token is below P, 0 to 1 "
     "(default: 0.6 for bild, else 0)",
 )
-_ROLLBACK = Option(
+ROLLBACK = Option(
     "rollback",
     threshold,
     None,
@@ -106,106 +102,14 @@ _ROLLBACK = Option(
     "(default: 2 for bild; early-exit without it is exact)",
 )
 
-_TOLERANCE = Option("tolerance", not_negative, 0.0, "nats a copied token may be behind the best")
-_K = Option("k", positive, None, "tokens drafted at once (default: as many as were trained)")
-
-OPTIONS: dict[str, tuple[Option, ...]] = {
-    "greedy": (),
-    "beam": (
-        _BEAM_SIZE,
-        _LENGTH_PENALTY,
-    ),
-    "iad": (_TOLERANCE,),
-    "iad-paper": (_TOLERANCE,),
-    "gad": (_K,),
-    "gad++": (
-        _K,
-        Option("beta", positive, 3, "a drafted token must be among the verifier's best BETA"),
-        Option("tau", not_negative, 1.0, "and at most TAU nats behind its best"),
-        Option("literal", switch, False, "yes: the drafter's log-probability, as in the paper"),
-    ),
-    "nat": (_K,),
-    "blockwise": (
-        _K,
-        Option("accept-top", positive, None, "accept what is among the verifier's best N"),
-        Option("accept-distance", natural, None, "accept ids at most N from the verifier's best"),
-    ),
-    "sample": _SAMPLING,
-    "speculative": (_GAMMA, _COST_RATIO, *_SAMPLING),
-    "hierarchical": (_GAMMA, _COST_RATIO, *_SAMPLING),
-    "early-exit": (_GAMMA, _FALLBACK, _ROLLBACK, *_SAMPLING),
-    "bild": (
-        _FALLBACK,
-        _ROLLBACK,
-        Option("longest", positive, 10, "tokens the small model writes at most before it is read"),
-        *_SAMPLING,
-    ),
-    "speculative-beam": (
-        _BEAM_SIZE,
-        _LENGTH_PENALTY,
-        _GAMMA,
-        Option("draft", one_of("source", "small"), "source", "what drafts: source or small"),
-    ),
-}
-"""The options of every strategy."""
-
-EXACT = {"greedy", "gad"}
-"""Strategies that return greedy decoding's tokens whatever their options say."""
-
-
-def usual(task: str) -> str:
-    """Return the strategy for a task where none is named: greedy decoding's output, if fast."""
-    return "iad" if task == "simplification" else "greedy"
-
-
-def options() -> dict[str, tuple[Option, list[str]]]:
-    """Return every option by its key, with the strategies that take it."""
-    found: dict[str, tuple[Option, list[str]]] = {}
-    for name, taken in OPTIONS.items():
-        for option in taken:
-            found.setdefault(option.key, (option, []))[1].append(name)
-    return found
-
-
-def complete(name: str, values: Mapping[str, Any]) -> dict[str, Any]:
-    """Return a value for each of the strategy's options: the given one or the default.
-
-    Raises:
-        ConfigError: no such strategy, or an option of another strategy.
-    """
-    if name not in OPTIONS:
-        raise ConfigError(f"unknown strategy {name!r}, expected one of {', '.join(OPTIONS)}")
-    known = {option.key: option.default for option in OPTIONS[name]}
-    for key in values:
-        if key not in known:
-            owners = options()[key][1] if key in options() else ["no strategy"]
-            raise ConfigError(
-                f"--{key.replace('_', '-')} belongs to {' and '.join(owners)}, not to {name}"
-            )
-    return known | dict(values)
-
-
-def parse(specification: str) -> tuple[str, dict[str, Any]]:
-    """Read ``NAME`` or ``NAME:OPTION=VALUE,...``.
-
-    >>> parse("gad++:beta=3,tau=1")
-    ('gad++', {'beta': 3, 'tau': 1.0})
-
-    Raises:
-        ConfigError: no such strategy or option, or a value that cannot be read.
-    """
-    name, _, rest = specification.partition(":")
-    if name not in OPTIONS:
-        raise ConfigError(f"unknown strategy {name!r}, expected one of {', '.join(OPTIONS)}")
-    known = {option.name: option for option in OPTIONS[name]}
-    values = {}
-    for part in filter(None, rest.split(",")):
-        key, _, text = part.partition("=")
-        if key not in known:
-            names = ", ".join(known) or "none"
-            raise ConfigError(f"strategy {name} has no option {key!r}; it has: {names}")
-        try:
-            values[known[key].key] = known[key].kind(text)
-        except ValueError as error:
-            raise ConfigError(f"{specification}, {key}: {error}") from None
-    return name, values
+TOLERANCE = Option("tolerance", not_negative, 0.0, "nats a copied token may be behind the best")
+K = Option("k", positive, None, "tokens drafted at once (default: as many as were trained)")
+BETA = Option("beta", positive, 3, "a drafted token must be among the verifier's best BETA")
+TAU = Option("tau", not_negative, 1.0, "and at most TAU nats behind its best")
+LITERAL = Option("literal", switch, False, "yes: the drafter's log-probability, as in the paper")
+ACCEPT_TOP = Option("accept-top", positive, None, "accept what is among the verifier's best N")
+ACCEPT_DISTANCE = Option(
+    "accept-distance", natural, None, "accept ids at most N from the verifier's best"
+)
+LONGEST = Option("longest", positive, 10, "tokens the small model writes at most before it is read")
+DRAFT = Option("draft", one_of("source", "small"), "source", "what drafts: source or small")

@@ -1,273 +1,282 @@
-"""Strategies by name: what ``gec generate`` and ``gec bench generate`` can decode with.
+"""The strategies by name: one table for all commands that decode.
 
-A strategy is a row of :data:`STRATEGIES` here and one of its options in gec.decoding.options.
+A strategy is a row of :data:`STRATEGIES`: what drafts, what accepts, its options, what it promises
+and what it needs of a bundle.
 """
 
 from __future__ import annotations
 
-import warnings
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
-from typing import Any
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Literal
 
-from gec.decoding.acceptance import (
-    AcceptAll,
-    Acceptance,
-    Conservative,
-    Distance,
-    Exact,
-    PaperTopBeta,
-    TopBeta,
-    TopK,
+from gec.decoding import factories as make
+from gec.decoding import options as o
+from gec.decoding.options import Option
+from gec.decoding.parts import (
+    BLOCKS,
+    EARLY,
+    HEADS,
+    SMALLER,
+    SMALLER_IF_ASKED,
+    TWO_SMALLER,
+    Need,
+    Parts,
+    Values,
 )
-from gec.decoding.beam import BeamSearch
-from gec.decoding.bild import FALLBACK, ROLLBACK, Rollback, big_little_decoder
-from gec.decoding.decoder import Decoder, LengthLimit
-from gec.decoding.drafters import Drafter
-from gec.decoding.drafters.aligned import AlignedCopyDrafter
-from gec.decoding.drafters.copy import CopyDrafter
-from gec.decoding.drafters.early_exit import EarlyExitDrafter, ExitModel
-from gec.decoding.drafters.heads import HeadsDrafter, HeadsModel
-from gec.decoding.drafters.nat import BlockModel, NatDrafter, Unverified
-from gec.decoding.drafters.reentry import ReentryDrafter
-from gec.decoding.drafters.small_model import FixedLength, Length, SmallModelDrafter
-from gec.decoding.lengths import AdaptiveLength, cost_ratio
-from gec.decoding.model import Model
-from gec.decoding.options import complete
-from gec.decoding.sampling import Sampling, acceptance
 from gec.errors import ConfigError, ModelError
+
+if TYPE_CHECKING:
+    from gec.decoding.acceptance import Acceptance
+    from gec.decoding.decoder import Decoder
+    from gec.decoding.drafters import Drafter
+    from gec.decoding.model import Model
+
+__all__ = [
+    "STRATEGIES",
+    "Parts",
+    "Promise",
+    "Strategy",
+    "complete",
+    "make_decoder",
+    "named",
+    "options",
+    "parse",
+    "promise",
+    "servable",
+    "usual",
+]
+
+Promise = Literal["exact", "beam", "distribution", "approximate"]
+"""Whose outputs a strategy returns: greedy decoding's, beam search's, draws from the verifier's
+distribution, or nobody's but its own."""
 
 
 @dataclass(frozen=True, slots=True)
-class Parts:
-    """What a bundle offers to decode with.
+class Strategy:
+    """One way to decode.
 
     Attributes:
-        name: the bundle's, for messages.
-        model: the verifier.
-        blocks: the non-autoregressive drafter, if the bundle has one.
-        heads: the verifier with its extra heads, if the bundle has some.
-        limit: how long outputs may get.
-        longest: the most tokens a source may have (without EOS); None: what the model takes.
-        split: lines are cut into sentences.
-        smaller: smaller models of the same task and vocabulary, the largest first.
-        early: the verifier with an exit behind its first layers, if it was trained with one.
+        drafter: makes the drafter of a bundle's parts and the options' values.
+        acceptance: makes the acceptance rule of the options' values.
+        promise: whose outputs it returns, by the options' values.
+        options: what a user may say about it.
+        needs: what a bundle must have.
+        model: what verifies.
+        verified: what verifies is a model with probabilities of its own.
     """
 
-    name: str
-    model: Model
-    blocks: BlockModel | None = None
-    heads: HeadsModel | None = None
-    limit: LengthLimit = field(default_factory=LengthLimit)
-    longest: int | None = None
-    split: bool = True
-    smaller: tuple[Model, ...] = ()
-    early: ExitModel | None = None
+    drafter: Callable[[Parts, Values], Drafter]
+    acceptance: Callable[[Values], Acceptance]
+    promise: Callable[[Values], Promise]
+    options: tuple[Option, ...] = ()
+    needs: tuple[Need, ...] = ()
+    model: Callable[[Parts], Model] = make.verifier
+    verified: bool = True
+
+    def lacks(self, parts: Parts, values: Values) -> str | None:
+        """Return what a bundle lacks to decode so; None: nothing."""
+        return next((need.lack for need in self.needs if not need.met(parts, values)), None)
+
+    def takes(self, key: str) -> bool:
+        """Whether it has an option."""
+        return any(option.key == key for option in self.options)
 
 
-Build = Callable[[Parts, Mapping[str, Any]], Decoder]
-"""Makes a decoder of a bundle's parts and a value for each of the strategy's options."""
+def _always(promise: Promise) -> Callable[[Values], Promise]:
+    return lambda values: promise
 
 
-def _greedy(parts: Parts, _values: Mapping[str, Any]) -> Decoder:
-    return Decoder(parts.model, limit=parts.limit)
+def _exact_unless(*keys: str) -> Callable[[Values], Promise]:
+    """Return the promise of what is exact as long as none of some options loosens it."""
+
+    def promise(values: Values) -> Promise:
+        return "exact" if all(values[key] in (None, 0) for key in keys) else "approximate"
+
+    return promise
 
 
-def _beam(parts: Parts, values: Mapping[str, Any]) -> Decoder:
-    rule = BeamSearch(values["beam_size"], values["length_penalty"])
-    return Decoder(parts.model, None, rule, limit=parts.limit)
+def _as_sampled(values: Values) -> Promise:
+    return "distribution" if values["temperature"] else "exact"
 
 
-def _copying(drafter: type[CopyDrafter | ReentryDrafter]) -> Build:
-    """Return what decodes with drafts of the source."""
-
-    def build(parts: Parts, values: Mapping[str, Any]) -> Decoder:
-        return Decoder(parts.model, drafter(), Conservative(values["tolerance"]), limit=parts.limit)
-
-    return build
+def _as_drawn(values: Values) -> Promise:
+    return "exact" if values["temperature"] == 0 else "distribution"
 
 
-def _gad(parts: Parts, values: Mapping[str, Any]) -> Decoder:
-    drafter = NatDrafter(_blocks(parts), values["k"], verifier=parts.model)
-    return Decoder(parts.model, drafter, Exact(), limit=parts.limit)
+def _as_rolled_back(values: Values) -> Promise:
+    return _as_sampled(values) if values["rollback"] is None else "approximate"
 
 
-def _gad_plus_plus(parts: Parts, values: Mapping[str, Any]) -> Decoder:
-    drafter = NatDrafter(_blocks(parts), values["k"], verifier=parts.model)
-    rule = (PaperTopBeta if values["literal"] else TopBeta)(values["beta"], values["tau"])
-    return Decoder(parts.model, drafter, rule, limit=parts.limit)
+_TWO_MODELS = (o.GAMMA, o.COST_RATIO, *o.SAMPLING)
 
-
-def _nat(parts: Parts, values: Mapping[str, Any]) -> Decoder:
-    blocks = _blocks(parts)
-    drafter = NatDrafter(blocks, values["k"])
-    return Decoder(Unverified(blocks), drafter, AcceptAll(), limit=parts.limit)
-
-
-def _blocks(parts: Parts) -> BlockModel:
-    if parts.blocks is None:
-        raise ModelError(
-            f"bundle {parts.name} has no drafter/ that drafts blocks: train one "
-            "(gec train RECIPE --part drafter) or choose another strategy"
-        )
-    return parts.blocks
-
-
-def _blockwise(parts: Parts, values: Mapping[str, Any]) -> Decoder:
-    if parts.heads is None:
-        raise ModelError(
-            f"bundle {parts.name} has no heads to decode blockwise: train some "
-            "(gec train RECIPE --part heads) or choose another strategy"
-        )
-    top, distance = values["accept_top"], values["accept_distance"]
-    if top is not None and distance is not None:
-        raise ConfigError("--accept-top and --accept-distance exclude each other")
-    rule: Acceptance = Exact()
-    if top is not None:
-        rule = TopK(top)
-    elif distance is not None:
-        rule = Distance(distance)
-    drafter = HeadsDrafter(parts.heads, values["k"])
-    return Decoder(parts.heads, drafter, rule, limit=parts.limit)
-
-
-def _sample(parts: Parts, values: Mapping[str, Any]) -> Decoder:
-    rule = acceptance(_sampling(values, 1.0))
-    return Decoder(parts.model, None, rule, limit=parts.limit, seed=values["seed"])
-
-
-def _speculative(parts: Parts, values: Mapping[str, Any]) -> Decoder:
-    small, sampling = _smaller(parts)[-1], _sampling(values, 0.0)
-    length = _length(small, parts.model, values)
-    drafter = SmallModelDrafter(small, length=length, sampling=sampling)
-    return _sampled(parts.model, drafter, sampling, parts, values)
-
-
-def _hierarchical(parts: Parts, values: Mapping[str, Any]) -> Decoder:
-    models = _smaller(parts)
-    if len(models) < 2:
-        raise ModelError(
-            f"bundle {parts.name} has one smaller model, a hierarchy needs two or more: "
-            "choose speculative"
-        )
-    sampling = _sampling(values, 0.0)
-    drafter: Drafter | None = None
-    larger = [parts.model, *models[:-1]]
-    for model, verifier in zip(reversed(models), reversed(larger), strict=True):
-        length = _length(model, verifier, values)
-        drafter = SmallModelDrafter(model, drafter, length=length, sampling=sampling)
-    return _sampled(parts.model, drafter, sampling, parts, values)
-
-
-def _early_exit(parts: Parts, values: Mapping[str, Any]) -> Decoder:
-    if parts.early is None:
-        raise ModelError(
-            f"bundle {parts.name} was not trained with an early exit: train one "
-            "(early_exit in the recipe) or choose another strategy"
-        )
-    sampling, gamma = _sampling(values, 0.0), values["gamma"]
-    drafter = EarlyExitDrafter(
-        parts.early.exit,
-        length=FixedLength(5 if gamma is None else gamma),
-        sampling=sampling,
-        fallback=values["fallback"] or 0.0,
-    )
-    if values["rollback"] is None:
-        return _sampled(parts.early, drafter, sampling, parts, values)
-    rule = Rollback(values["rollback"], sampling)
-    return Decoder(parts.early, drafter, rule, limit=parts.limit, seed=values["seed"])
-
-
-def _bild(parts: Parts, values: Mapping[str, Any]) -> Decoder:
-    return big_little_decoder(
-        parts.model,
-        _smaller(parts)[-1],
-        fallback=FALLBACK if values["fallback"] is None else values["fallback"],
-        rollback=ROLLBACK if values["rollback"] is None else values["rollback"],
-        longest=values["longest"],
-        sampling=_sampling(values, 0.0),
-        limit=parts.limit,
-        seed=values["seed"],
-    )
-
-
-def _speculative_beam(parts: Parts, values: Mapping[str, Any]) -> Decoder:
-    gamma = 2 if values["gamma"] is None else values["gamma"]
-    drafter: Drafter = AlignedCopyDrafter(gamma)
-    if values["draft"] == "small":
-        drafter = SmallModelDrafter(_smaller(parts)[-1], length=FixedLength(gamma))
-    rule = BeamSearch(values["beam_size"], values["length_penalty"])
-    return Decoder(parts.model, drafter, rule, limit=parts.limit)
-
-
-def _smaller(parts: Parts) -> tuple[Model, ...]:
-    if not parts.smaller:
-        raise ModelError(
-            f"bundle {parts.name} has no smaller model to draft with: train one "
-            "(gec train RECIPE --part small) or choose another strategy"
-        )
-    return parts.smaller
-
-
-def _sampling(values: Mapping[str, Any], temperature: float) -> Sampling:
-    """Return how to draw; options that need a temperature are refused without one."""
-    given = values["temperature"]
-    sampling = Sampling(temperature if given is None else given, values["top_k"], values["top_p"])
-    if sampling.greedy and (sampling.top_k is not None or sampling.top_p < 1):
-        raise ConfigError("--top-k and --top-p draw tokens: they need a --temperature above 0")
-    return sampling
-
-
-def _length(small: Model, large: Model, values: Mapping[str, Any]) -> Length:
-    """Return the given gamma or the choice of it; warn where the small model saves no time."""
-    gamma, cost = values["gamma"], values["cost_ratio"]
-    if gamma is not None:
-        if cost is not None:
-            raise ConfigError("--gamma and --cost-ratio exclude each other: one chooses the other")
-        return FixedLength(gamma)
-    if cost is None:
-        timing = cost_ratio(small, large)
-        if warning := timing.warning():
-            warnings.warn(warning, stacklevel=2)
-        cost = timing.ratio
-    return AdaptiveLength(cost)
-
-
-def _sampled(
-    model: Model,
-    drafter: Drafter | None,
-    sampling: Sampling,
-    parts: Parts,
-    values: Mapping[str, Any],
-) -> Decoder:
-    rule = acceptance(sampling)
-    return Decoder(model, drafter, rule, limit=parts.limit, seed=values["seed"])
-
-
-STRATEGIES: dict[str, Build] = {
-    "greedy": _greedy,
-    "beam": _beam,
-    "iad": _copying(ReentryDrafter),
-    "iad-paper": _copying(CopyDrafter),
-    "gad": _gad,
-    "gad++": _gad_plus_plus,
-    "nat": _nat,
-    "blockwise": _blockwise,
-    "sample": _sample,
-    "speculative": _speculative,
-    "hierarchical": _hierarchical,
-    "early-exit": _early_exit,
-    "bild": _bild,
-    "speculative-beam": _speculative_beam,
+STRATEGIES: dict[str, Strategy] = {
+    "iad": Strategy(make.reentered, make.tolerant, _exact_unless("tolerance"), (o.TOLERANCE,)),
+    "greedy": Strategy(make.no_draft, make.exact, _always("exact")),
+    "beam": Strategy(make.no_draft, make.beam, _always("beam"), (o.BEAM_SIZE, o.LENGTH_PENALTY)),
+    "iad-paper": Strategy(make.copied, make.tolerant, _exact_unless("tolerance"), (o.TOLERANCE,)),
+    "gad": Strategy(make.blocks, make.exact, _always("exact"), (o.K,), (BLOCKS,)),
+    "gad++": Strategy(
+        make.blocks,
+        make.near_best,
+        _always("approximate"),
+        (o.K, o.BETA, o.TAU, o.LITERAL),
+        (BLOCKS,),
+    ),
+    "nat": Strategy(
+        make.blocks_alone,
+        make.all_drafts,
+        _always("approximate"),
+        (o.K,),
+        (BLOCKS,),
+        make.nobody,
+        verified=False,
+    ),
+    "blockwise": Strategy(
+        make.heads,
+        make.top_or_distance,
+        _exact_unless("accept_top", "accept_distance"),
+        (o.K, o.ACCEPT_TOP, o.ACCEPT_DISTANCE),
+        (HEADS,),
+        make.with_heads,
+    ),
+    "sample": Strategy(make.no_draft, make.drawn, _as_drawn, o.SAMPLING),
+    "speculative": Strategy(make.small_model, make.sampled, _as_sampled, _TWO_MODELS, (SMALLER,)),
+    "hierarchical": Strategy(
+        make.nested_models, make.sampled, _as_sampled, _TWO_MODELS, (SMALLER, TWO_SMALLER)
+    ),
+    "early-exit": Strategy(
+        make.first_layers,
+        make.sampled_or_rolled_back,
+        _as_rolled_back,
+        (o.GAMMA, o.FALLBACK, o.ROLLBACK, *o.SAMPLING),
+        (EARLY,),
+        make.with_exit,
+    ),
+    "bild": Strategy(
+        make.little_model,
+        make.rolled_back,
+        _always("approximate"),
+        (o.FALLBACK, o.ROLLBACK, o.LONGEST, *o.SAMPLING),
+        (SMALLER,),
+    ),
+    "speculative-beam": Strategy(
+        make.aligned_or_small_model,
+        make.beam,
+        _always("beam"),
+        (o.BEAM_SIZE, o.LENGTH_PENALTY, o.GAMMA, o.DRAFT),
+        (SMALLER_IF_ASKED,),
+    ),
 }
 
 
-def make_decoder(parts: Parts, name: str, values: Mapping[str, Any] | None = None) -> Decoder:
-    """Return the decoder of a strategy; options that are not given have their defaults.
+def servable(parts: Parts) -> list[str]:
+    """Return the strategies that a bundle's parts suffice for."""
+    return [
+        name
+        for name, strategy in STRATEGIES.items()
+        if strategy.lacks(parts, complete(name, {})) is None
+    ]
+
+
+def usual(task: str) -> str:
+    """Return the strategy for a task for which none is named: greedy decoding's output, if fast."""
+    return "iad" if task == "simplification" else "greedy"
+
+
+def options() -> dict[str, tuple[Option, list[str]]]:
+    """Return every option by its key, with the strategies that take it."""
+    found: dict[str, tuple[Option, list[str]]] = {}
+    for name, strategy in STRATEGIES.items():
+        for option in strategy.options:
+            found.setdefault(option.key, (option, []))[1].append(name)
+    return found
+
+
+def named(name: str) -> Strategy:
+    """Return a strategy.
 
     Raises:
-        ConfigError: no such strategy, an option of another strategy, a value out of range.
+        ConfigError: no such strategy.
+    """
+    if name not in STRATEGIES:
+        raise ConfigError(f"unknown strategy {name!r}, expected one of {', '.join(STRATEGIES)}")
+    return STRATEGIES[name]
+
+
+def complete(name: str, values: Values) -> dict[str, Any]:
+    """Return a value for each of the strategy's options: the given one or the default.
+
+    Raises:
+        ConfigError: no such strategy, or an option of another strategy.
+    """
+    known = {option.key: option.default for option in named(name).options}
+    for key in values:
+        if key not in known:
+            owners = options()[key][1] if key in options() else ["no strategy"]
+            raise ConfigError(
+                f"--{key.replace('_', '-')} belongs to {' and '.join(owners)}, not to {name}"
+            )
+    return known | dict(values)
+
+
+def parse(specification: str) -> tuple[str, dict[str, Any]]:
+    """Read ``NAME`` or ``NAME:OPTION=VALUE,...``.
+
+    >>> parse("gad++:beta=3,tau=1")
+    ('gad++', {'beta': 3, 'tau': 1.0})
+
+    Raises:
+        ConfigError: no such strategy or option, or a value that cannot be read.
+    """
+    name, _, rest = specification.partition(":")
+    known = {option.name: option for option in named(name).options}
+    values = {}
+    for part in filter(None, rest.split(",")):
+        key, _, text = part.partition("=")
+        if key not in known:
+            names = ", ".join(known) or "none"
+            raise ConfigError(f"strategy {name} has no option {key!r}; it has: {names}")
+        try:
+            values[known[key].key] = known[key].kind(text)
+        except ValueError as error:
+            raise ConfigError(f"{specification}, {key}: {error}") from None
+    return name, values
+
+
+def promise(name: str, values: Values | None = None) -> Promise:
+    """Return whose outputs a strategy returns with some options, the others at their defaults.
+
+    >>> promise("iad"), promise("iad", {"tolerance": 0.5}), promise("speculative-beam")
+    ('exact', 'approximate', 'beam')
+    """
+    return named(name).promise(complete(name, values or {}))
+
+
+def make_decoder(
+    parts: Parts, name: str, values: Values | None = None, *, logprobs: bool = False
+) -> Decoder:
+    """Return the decoder of a strategy; options that are not given have their defaults.
+
+    ``logprobs``: its hypotheses have the verifier's log-probability of every token.
+
+    Raises:
+        ConfigError: no such strategy, an option of another strategy, a value out of range, or
+            log-probabilities of what nobody verifies.
         ModelError: the bundle lacks what the strategy needs.
     """
+    from gec.decoding.decoder import Decoder
+    from gec.decoding.probable import with_logprobs
+
     given = complete(name, values or {})  # refuses unknown names
-    return STRATEGIES[name](parts, given)
+    strategy = STRATEGIES[name]
+    if lack := strategy.lacks(parts, given):
+        can = ", ".join(servable(parts))
+        raise ModelError(f"bundle {parts.name} {lack} or choose another strategy ({can})")
+    rule = strategy.acceptance(given)
+    if logprobs:
+        if not strategy.verified:
+            raise ConfigError(f"strategy {name} asks no verifier how probable its outputs are")
+        rule = with_logprobs(rule)
+    drafter, seed = strategy.drafter(parts, given), given.get("seed", 0)
+    return Decoder(strategy.model(parts), drafter, rule, limit=parts.limit, seed=seed)

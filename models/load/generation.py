@@ -25,7 +25,7 @@ import torch
 from safetensors.torch import save_file
 
 from gec.decoding.decoder import LengthLimit
-from gec.decoding.strategies import Parts
+from gec.decoding.parts import Parts
 from gec.errors import ConfigError, ModelError
 from gec.models.engines.quantization import check_finite, count_parameters
 from gec.models.load.bundle import check_vocabulary, read_config, write_config

@@ -20,7 +20,7 @@ from gec.decoding.acceptance import Acceptance, Exact
 from gec.decoding.decoder import Decoder, LengthLimit
 from gec.decoding.drafters import Drafter, NoDraft
 from gec.decoding.drafters.copy import CopyDrafter
-from gec.decoding.drafters.small_model import DraftMemory, FixedLength, SmallModelDrafter
+from gec.decoding.drafters.small_model import FixedLength, Level, SmallModelDrafter
 from gec.decoding.sampling import GREEDY, Sampling, SpeculativeSampling, acceptance, draw
 from gec.errors import ConfigError, ModelError
 from gec.models.engines.verifier import TransformerVerifier
@@ -96,7 +96,7 @@ def test_the_same_model_accepts_everything(monkeypatch: pytest.MonkeyPatch) -> N
 class WrongQ(SmallModelDrafter):
     """Tells the large model the small one's distributions, not the medium's."""
 
-    def distributions(self, memory: DraftMemory) -> torch.Tensor | None:
+    def distributions(self, memory: Level) -> torch.Tensor | None:
         right = memory.distributions
         if right is None:
             return None

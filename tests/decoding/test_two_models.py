@@ -13,11 +13,10 @@ from tiny_generation import random_bundle, vocabulary
 from two_model_bundle import bundle
 
 from gec.cli import main
-from gec.decoding import strategies
+from gec.decoding import lengths
 from gec.decoding.drafters.small_model import FixedLength, SmallModelDrafter
 from gec.decoding.lengths import AdaptiveLength, Timing
-from gec.decoding.options import EXACT, OPTIONS, parse
-from gec.decoding.strategies import Parts, make_decoder
+from gec.decoding.strategies import STRATEGIES, Parts, make_decoder, parse, promise
 from gec.errors import ConfigError, ModelError
 from gec.models.load import generation
 
@@ -183,7 +182,7 @@ def test_contradictions(specification: str, message: str) -> None:
 
 
 def test_a_small_model_that_is_slower_is_warned_of(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(strategies, "cost_ratio", lambda small, large: Timing(3.0, 2.0))
+    monkeypatch.setattr(lengths, "cost_ratio", lambda small, large: Timing(3.0, 2.0))
     slow = Parts("slow", RuleModel(copies), smaller=(RuleModel(copies),))
     with pytest.warns(UserWarning, match=r"3.00 ms a pass, the verifier 2.00 ms"):
         decoder = make_decoder(slow, "speculative", {})
@@ -191,7 +190,7 @@ def test_a_small_model_that_is_slower_is_warned_of(monkeypatch: pytest.MonkeyPat
     assert decoder.drafter.length == AdaptiveLength(1.5)
     [[found]] = decoder.decode([[3, 4, 5]])
     assert sum(step.drafted for step in found.steps) == 0, "it is not asked at all"
-    monkeypatch.setattr(strategies, "cost_ratio", lambda small, large: Timing(1.0, 4.0))
+    monkeypatch.setattr(lengths, "cost_ratio", lambda small, large: Timing(1.0, 4.0))
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         make_decoder(slow, "speculative", {})
@@ -200,7 +199,7 @@ def test_a_small_model_that_is_slower_is_warned_of(monkeypatch: pytest.MonkeyPat
 def test_the_command_warns(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr(strategies, "cost_ratio", lambda small, large: Timing(3.0, 2.0))
+    monkeypatch.setattr(lengths, "cost_ratio", lambda small, large: Timing(3.0, 2.0))
     generation.save(bundle(), tmp_path / "toy")
     text = tmp_path / "text"
     text.write_text("the dogs see.\n")
@@ -214,6 +213,9 @@ def test_the_command_warns(
 
 
 def test_every_strategy_has_options_and_promises_what_it_keeps() -> None:
-    assert set(FAMILY) <= set(OPTIONS)
-    assert not EXACT & set(FAMILY), "each of them can be told to draw or to let tokens pass"
+    assert set(FAMILY) <= set(STRATEGIES)
+    drawing = {name: STRATEGIES[name].takes("temperature") for name in FAMILY}
+    assert drawing == {name: name != "speculative-beam" for name in FAMILY}
+    for name, draws in drawing.items():
+        assert promise(name, {"temperature": 1.0} if draws else {}) != "exact"
     assert make_decoder(parts(), "speculative", {"gamma": 4}).drafter.length == FixedLength(4)  # type: ignore[attr-defined]

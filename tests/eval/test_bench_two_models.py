@@ -13,8 +13,7 @@ from two_model_bundle import bundle
 from gec.cli import main
 from gec.decoding.beam import BeamSearch
 from gec.decoding.drafters.aligned import AlignedCopyDrafter
-from gec.decoding.options import parse
-from gec.decoding.strategies import make_decoder
+from gec.decoding.strategies import make_decoder, parse
 from gec.errors import ConfigError
 from gec.eval.benchmark.contenders import beam_size, decoder_for
 from gec.eval.benchmark.strategy_rows import StrategyRow, default_strategies, measure

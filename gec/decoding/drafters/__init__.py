@@ -9,7 +9,7 @@ if TYPE_CHECKING:
     from torch import Tensor
 
     from gec.decoding.acceptance import Kept
-    from gec.decoding.decoder import State
+    from gec.decoding.state import State
 
 
 class Drafter:

@@ -16,7 +16,7 @@ from gec.decoding.drafters import Drafter
 from gec.errors import ConfigError
 
 if TYPE_CHECKING:
-    from gec.decoding.decoder import State
+    from gec.decoding.state import State
 
 
 @dataclass(frozen=True, slots=True)

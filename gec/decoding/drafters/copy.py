@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from gec.decoding.drafters import Drafter
 
 if TYPE_CHECKING:
-    from gec.decoding.decoder import State
+    from gec.decoding.state import State
 
 
 def unique_suffix_match(source: Sequence[int], output: Sequence[int]) -> int | None:

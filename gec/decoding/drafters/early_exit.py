@@ -6,13 +6,13 @@ works in the verifier's, and what it computed for a draft's tokens the verifying
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Protocol
 
-from gec.decoding.drafters.small_model import DraftMemory, SmallModelDrafter
+from gec.decoding.drafters.small_model import Level, SmallModelDrafter
 from gec.decoding.model import Model
 
 if TYPE_CHECKING:
-    from gec.decoding.decoder import State
+    from gec.decoding.state import State
 
 
 class ExitModel(Model, Protocol):
@@ -32,10 +32,8 @@ class EarlyExitDrafter(SmallModelDrafter):
     """
 
     def propose(self, state: State) -> list[list[int]]:
-        memory: DraftMemory = state.draft_memory
+        level: Level = state.draft_memory
+        level.memory = state.memory
         # every pass of the verifier goes through the first layers: they are never behind
-        memory.cached = [[state.bos_id, *row.tokens][: len(row.tokens)] for row in state.rows]
+        level.cached = [[state.bos_id, *row.tokens][: len(row.tokens)] for row in state.rows]
         return super().propose(state)
-
-    def _model_memory(self, state: State) -> Any:
-        return state.memory

@@ -15,7 +15,7 @@ from gec.errors import ConfigError
 
 if TYPE_CHECKING:
     from gec.decoding.acceptance import Kept
-    from gec.decoding.decoder import State
+    from gec.decoding.state import State
 
 
 class HeadsModel(Model, Protocol):

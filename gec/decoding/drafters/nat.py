@@ -17,8 +17,8 @@ from gec.decoding.drafters import Drafter
 from gec.errors import ConfigError, ModelError
 
 if TYPE_CHECKING:
-    from gec.decoding.decoder import State
     from gec.decoding.model import Model
+    from gec.decoding.state import State
 
 
 class BlockModel(Protocol):

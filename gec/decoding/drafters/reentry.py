@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 from gec.decoding.drafters import Drafter
 
 if TYPE_CHECKING:
-    from gec.decoding.decoder import State
+    from gec.decoding.state import State
 
 WINDOW = 10
 """Source tokens behind the last copied one among which the copy may go on."""

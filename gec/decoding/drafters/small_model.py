@@ -5,7 +5,8 @@ draws the next tokens one after the other. Kim et al. 2023, *Speculative Decodin
 Decoder* (BiLD): it falls back to the large one where it is not sure.
 
 A hierarchy nests drafters: ``SmallModelDrafter(medium, SmallModelDrafter(small))`` in front of a
-large verifier. The same loop runs at every level (propose, verify, accept), so depth is free.
+large verifier. Every level takes the steps of :mod:`gec.decoding.loop` (propose, verify, accept)
+over a state of its own, a :class:`Level`, so depth is free.
 
 **Which q is right in a hierarchy.** The large model's rule needs, for every token of a draft, the
 distribution of that token given what stands before it. Level by level: tokens that the small
@@ -25,17 +26,16 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import torch
 from torch import Tensor
 
 from gec.decoding.acceptance import Exact, Kept, Scores
-from gec.decoding.decoder import Row, State
 from gec.decoding.drafters import Drafter, NoDraft
+from gec.decoding.loop import step
 from gec.decoding.model import Model
 from gec.decoding.sampling import GREEDY, Sampling, speculate
-from gec.decoding.trace import Pass
+from gec.decoding.state import Row, State
 from gec.errors import ConfigError
 
 Length = Callable[[Row], int]
@@ -56,23 +56,88 @@ class FixedLength:
         return self.gamma
 
 
-@dataclass(slots=True)
-class DraftMemory:
-    """What the small model's level remembers of every row.
+class Level(State):
+    """The state of a drafting model, whose rows follow those of what it drafts for.
+
+    A row that ends stays until the verifier's does: the model's memory has a place for it. It is
+    *parked* meanwhile, which means that a pass feeds its last token once more and nothing else.
 
     Attributes:
-        memory: the model's.
-        drafts: its drafter's.
-        cached: the tokens, BOS first, that the model's memory holds.
-        steps: the passes of the model.
-        distributions: [B, T, V], what the tokens of the last drafts were drawn from.
+        rows: what a pass is made of: rows that are drafted for, and parked ones.
+        open: the numbers of the rows that are drafted for, in order.
+        outputs: the verifier's rows, with the drafts behind their tokens.
+        cached: per row the tokens, BOS first, that the model's memory holds.
+        drawn: per row the distributions [n, V] that its draft's tokens were drawn from, in parts.
+        distributions: the same as one tensor [B, T, V], once the drafts are made; None: not drawn.
     """
 
-    memory: Any
-    drafts: Any
-    cached: list[list[int]]
-    steps: list[tuple[Pass, ...]]
-    distributions: Tensor | None = None
+    def __init__(self, model: Model, drafter: Drafter, sources: Sequence[Sequence[int]]) -> None:
+        super().__init__(model, drafter, 0)
+        self.admit([Row(0, source, 0) for source in sources])
+        self.outputs = self.rows
+        self.open: list[int] = []
+        self.cached: list[list[int]] = [[] for _ in sources]
+        self.drawn: list[list[Tensor]] = []
+        self.distributions: Tensor | None = None
+
+    def follow(self, rows: Sequence[Row], limits: Sequence[int]) -> None:
+        """Begin drafts behind the verifier's rows, of which each may grow to its limit."""
+        self.outputs = [
+            Row(row.sentence, row.source, limit, row.tokens, steps=mine.steps, stream=row.stream)
+            for row, limit, mine in zip(rows, limits, self.outputs, strict=True)
+        ]
+        self.rows = [self._placed(row) for row in self.outputs]
+        self.open = [i for i, row in enumerate(self.outputs) if self.rows[i] is row]
+        self.drawn = [[] for _ in rows]
+        self.distributions = None
+
+    def held(self) -> list[int]:
+        return [
+            min(_common(cached, [self.bos_id, *row.tokens]), len(row.tokens))
+            for cached, row in zip(self.cached, self.rows, strict=True)
+        ]
+
+    def verify(self, drafts: Sequence[Sequence[int]]) -> Scores:
+        scores = super().verify(drafts)
+        self.cached = [
+            [self.bos_id, *row.tokens, *(token for token in draft if token != self.eos_id)]
+            for row, draft in zip(self.rows, scores.drafted, strict=True)
+        ]
+        return scores
+
+    def advance(self, kept: Sequence[Kept]) -> None:
+        """Give open rows their tokens, and park those that end."""
+        for number in self.open:
+            row = self.rows[number]
+            if len(row.tokens) < row.limit:
+                row, _ = row.extended(kept[number], self.eos_id)
+            self.outputs[number] = row
+            self.rows[number] = self._placed(row)
+        self.open = [i for i in self.open if self.rows[i] is self.outputs[i]]
+
+    def select(self, parents: Sequence[int]) -> None:
+        super().select(parents)
+        self.rows = self.outputs = [self.outputs[row] for row in parents]
+        self.cached = [self.cached[row] for row in parents]
+
+    def join(self, other: Level) -> None:
+        """Take in the rows of another level, which is consumed."""
+        self.memory = self.model.join(self.memory, other.memory)
+        self.draft_memory = self.drafter.join(self.draft_memory, other.draft_memory)
+        self.rows = self.outputs = self.outputs + other.outputs
+        self.cached = self.cached + other.cached
+
+    def _placed(self, row: Row) -> Row:
+        """Return the row if it can grow, else a parked one: nothing is drafted or drawn for it.
+
+        A parked row ends with a token that may be fed once more, at a place the model has.
+        """
+        ended = len(row.tokens) > 0 and row.tokens[-1] == self.eos_id
+        if not ended and len(row.tokens) < row.limit:
+            return row
+        tokens = row.tokens[:-1] if ended else row.tokens
+        tokens = tokens[: self.model.max_positions - 1]
+        return Row(row.sentence, row.source, len(tokens) + 1, tokens)
 
 
 class SmallModelDrafter(Drafter):
@@ -110,125 +175,55 @@ class SmallModelDrafter(Drafter):
         self.sampling = sampling
         self.fallback = fallback
 
-    def start(self, sources: Sequence[Sequence[int]]) -> DraftMemory:
-        most = self.model.max_positions - 1
-        memory = self.model.start([source[:most] for source in sources])
-        none: tuple[Pass, ...] = ()
-        empty: list[list[int]] = [[] for _ in sources]
-        return DraftMemory(memory, self.drafter.start(sources), empty, [none] * len(sources))
+    def start(self, sources: Sequence[Sequence[int]]) -> Level:
+        return Level(self.model, self.drafter, sources)
 
     def propose(self, state: State) -> list[list[int]]:
-        memory: DraftMemory = state.draft_memory
-        memory.distributions = None
-        level, open_rows = self._level(state)
-        drawn: list[list[Tensor]] = [[] for _ in state.rows]
-        while open_rows:
-            self._step(level, memory, open_rows, drawn)
-        memory.drafts = level.draft_memory
-        drafts = []
-        for number, (row, ours) in enumerate(zip(state.rows, level.rows, strict=True)):
-            memory.steps[number] = ours.steps
-            drafts.append(ours.tokens[len(row.tokens) :])
-        if any(drawn):
-            memory.distributions = _stack(drawn)
-        return drafts
+        level: Level = state.draft_memory
+        level.follow(state.rows, [self._limit(row) for row in state.rows])
+        while level.open:
+            step(level, self._accept)
+        if any(level.drawn):
+            level.distributions = _stack(level.drawn)
+        return [
+            ours.tokens[len(row.tokens) :]
+            for row, ours in zip(state.rows, level.outputs, strict=True)
+        ]
 
-    def distributions(self, memory: DraftMemory) -> Tensor | None:
+    def distributions(self, memory: Level) -> Tensor | None:
         return memory.distributions
 
-    def select(self, memory: DraftMemory, rows: Sequence[int]) -> DraftMemory:
-        return DraftMemory(
-            self.model.select(memory.memory, rows),
-            self.drafter.select(memory.drafts, rows),
-            [memory.cached[row] for row in rows],
-            [memory.steps[row] for row in rows],
-        )
+    def select(self, memory: Level, rows: Sequence[int]) -> Level:
+        memory.select(rows)
+        return memory
 
-    def join(self, memory: DraftMemory, other: DraftMemory) -> DraftMemory:
-        return DraftMemory(
-            self.model.join(memory.memory, other.memory),
-            self.drafter.join(memory.drafts, other.drafts),
-            memory.cached + other.cached,
-            memory.steps + other.steps,
-        )
-
-    def _level(self, state: State) -> tuple[State, set[int]]:
-        """Return the loop's state at this level, and the rows that are to be drafted for."""
-        memory: DraftMemory = state.draft_memory
-        level = State(self.model, self.drafter, 0)
-        level.memory, level.draft_memory = self._model_memory(state), memory.drafts
-        for row, steps in zip(state.rows, memory.steps, strict=True):
-            level.rows.append(
-                Row(
-                    row.sentence, row.source, self._limit(row), row.tokens,
-                    steps=steps, stream=row.stream,
-                )
-            )  # fmt: skip
-        open_rows = {i for i, row in enumerate(level.rows) if len(row.tokens) < row.limit}
-        return level, open_rows
-
-    def _model_memory(self, state: State) -> Any:
-        """Return the model's memory, which another kind of drafter shares with the verifier."""
-        return state.draft_memory.memory
+    def join(self, memory: Level, other: Level) -> Level:
+        memory.join(other)
+        return memory
 
     def _limit(self, row: Row) -> int:
         """Return how many tokens the row may have with its draft; the verifier adds one more."""
         most = min(row.limit - 1, self.model.max_positions)
         return min(most, len(row.tokens) + self.length(row))
 
-    def _step(
-        self, level: State, memory: DraftMemory, open_rows: set[int], drawn: list[list[Tensor]]
-    ) -> None:
-        """Make one pass: give every open row its tokens, and close those that end there."""
-        rows = level.rows
-        level.rows = [
-            row if number in open_rows else self._parked(row, level.eos_id)
-            for number, row in enumerate(rows)
-        ]
-        level.cached = [
-            min(_common(cached, [level.bos_id, *row.tokens]), len(row.tokens))
-            for cached, row in zip(memory.cached, level.rows, strict=True)
-        ]
-        scores = level.verify(self.drafter.propose(level))
-        memory.cached = [
-            [level.bos_id, *row.tokens, *(token for token in draft if token != level.eos_id)]
-            for row, draft in zip(level.rows, scores.drafted, strict=True)
-        ]
-        kept, p = self._accept(level, scores)
-        self.drafter.observe(level, kept)
-        unsure = self._unsure(scores)
-        for number in sorted(open_rows):
-            row, choice = rows[number], kept[number]
-            tokens = choice.tokens[: unsure[number]]
-            ended = len(tokens) < len(choice.tokens)
-            if tokens:
-                made = Kept(number, tokens, choice.drafted, min(choice.accepted, len(tokens)))
-                rows[number], hypothesis = row.extended(made, level.eos_id)
-                ended = ended or hypothesis is not None
-            if ended:
-                open_rows.remove(number)
-            if p is not None:
-                drawn[number].append(p[number, : len(rows[number].tokens) - len(row.tokens)])
-        level.rows = rows
+    def _accept(self, level: Level, scores: Scores) -> list[Kept]:
+        """Return what the model makes of its drafter's drafts.
 
-    def _parked(self, row: Row, eos_id: int) -> Row:
-        """Return a row that only keeps its place in a pass: nothing is drafted or drawn for it.
-
-        It ends with a token that may be fed once more, at a place the model has.
+        If it is not sure enough to go on alone at some place of a row, the row's limit lies there.
         """
-        tokens = row.tokens[:-1] if row.tokens and row.tokens[-1] == eos_id else row.tokens
-        tokens = tokens[: self.model.max_positions - 1]
-        return Row(row.sentence, row.source, len(tokens) + 1, tokens)
+        p = None if self.sampling.greedy else self.sampling(scores.logits)
+        kept = Exact()(level, scores) if p is None else speculate(level, scores, p)
+        sure = self._sure(scores)
+        for number in level.open:
+            row, gained = level.rows[number], len(kept[number].tokens)
+            if sure[number] < gained:
+                row.limit = min(row.limit, len(row.tokens) + sure[number])
+            if p is not None:
+                level.drawn[number].append(p[number, : min(gained, row.limit - len(row.tokens))])
+        return kept
 
-    def _accept(self, level: State, scores: Scores) -> tuple[list[Kept], Tensor | None]:
-        """Return what the model makes of its drafter's drafts, and its distributions [B, T, V]."""
-        if self.sampling.greedy:
-            return Exact()(level, scores), None
-        p = self.sampling(scores.logits)
-        return speculate(level, scores, p), p
-
-    def _unsure(self, scores: Scores) -> list[int]:
-        """Return per row the first place where the model is not sure enough to go on alone."""
+    def _sure(self, scores: Scores) -> list[int]:
+        """Return per row how many places the model is sure enough of to go on alone."""
         rows, width = scores.drafts.shape
         if not self.fallback:
             return [width] * rows

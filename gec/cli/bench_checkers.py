@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import argparse
 
-from gec.cli.arguments import Parser, names, positive
-from gec.cli.model_options import use_threads
+from gec.cli.arguments import Parser, add_limit, names, positive
+from gec.cli.model_options import add_device, add_threads, use_threads
 
 SUMMARY = "Compare our corrector with other grammar and spelling checkers: quality, speed, memory."
 CHECKERS = ["source", "gec", "harper", "codespell", "hunspell"]
@@ -59,7 +59,7 @@ def add_options(parser: Parser) -> None:
         f"(default: {','.join(SETTINGS)})",
     )
     add("--only", choices=("quality", "speed"), help="measure nothing else")
-    add("--limit", type=positive, metavar="N", help="use only the first N sentences of each file")
+    add_limit(add, "sentences of each file")
     add(
         "--sample",
         type=positive,
@@ -85,7 +85,7 @@ def _references(text: str) -> tuple[str, list[str]]:
     return name, names(files)
 
 
-def _add_outputs(parser: argparse.ArgumentParser) -> None:
+def _add_outputs(parser: Parser) -> None:
     add = parser.add_argument
     add(
         "--hypotheses",
@@ -106,11 +106,11 @@ def _add_outputs(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def _add_machine(parser: argparse.ArgumentParser) -> None:
+def _add_machine(parser: Parser) -> None:
     add = parser.add_argument_group("our corrector").add_argument
-    add("--device", metavar="DEVICE", help="cpu, cuda, cuda:1, ... (default: CUDA if available)")
+    add_device(add)
     add("--precision", metavar="TYPE", help="int8, fp32, bf16 or fp16 (default: the bundle's)")
-    add("--threads", type=positive, metavar="N", help="CPU threads (default: torch's choice)")
+    add_threads(add)
 
 
 def run(args: argparse.Namespace) -> int | None:

@@ -191,17 +191,26 @@ def _count_order(source: Words, hypothesis: Words, references: Sequence[Words], 
     Additions are counted once however often they occur.
     """
     before, after = ngrams(source, n), ngrams(hypothesis, n)
-    wanted = sum((ngrams(reference, n) for reference in references), Grams())
-    counts = np.zeros((3, 3), dtype=np.int64)
+    wanted = Grams()
+    for reference in references:
+        wanted.update(ngrams(reference, n))
     added, to_add = after.keys() - before.keys(), wanted.keys() - before.keys()
-    counts[_ADD] = len(added & to_add), len(added), len(to_add)
+    kept_rightly = kept_all = keep_all = gone_rightly = gone_all = go_all = 0
     for ngram, times in before.items():
         there = times * len(references)
         kept = min(times, after[ngram]) * len(references)
         to_keep = min(there, wanted[ngram])
         gone, to_go = there - kept, there - to_keep
-        counts[_KEEP] += min(kept, to_keep), kept, to_keep
-        counts[_DELETE] += min(gone, to_go), gone, to_go
+        kept_rightly += min(kept, to_keep)
+        kept_all += kept
+        keep_all += to_keep
+        gone_rightly += min(gone, to_go)
+        gone_all += gone
+        go_all += to_go
+    counts = np.zeros((3, 3), dtype=np.int64)
+    counts[_ADD] = len(added & to_add), len(added), len(to_add)
+    counts[_KEEP] = kept_rightly, kept_all, keep_all
+    counts[_DELETE] = gone_rightly, gone_all, go_all
     return counts
 
 

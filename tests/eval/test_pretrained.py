@@ -1,8 +1,9 @@
 """PT-M2 and PT-ERRANT over a tiny random encoder, against a plain reference written from the paper.
 
 The authors' program needs the weights of bert-base-uncased, which are on no package index, so its
-own numbers are not here. What is compared instead: BERTScore with a loop over tokens, edit weights
-and scores with loops over edits.
+own numbers are not here. What is compared instead: BERTScore with its equations token by token and
+with the package bert-score 0.3.13; edit weights and scores with loops over edits, and with the
+authors' weighing and summing over bert-score (data/metrics_expected/pretrained.json).
 """
 
 from __future__ import annotations
@@ -18,12 +19,14 @@ from typing import Any
 
 import numpy as np
 import pytest
+import tiny_encoder
+from tiny_encoder import WORDS
 
 from gec.cli import main
 from gec.errors import ConfigError, InputError, ModelError
 from gec.eval.metrics import m2
 from gec.eval.metrics.bertscore import BertScore
-from gec.eval.metrics.errant import Annotation, Block
+from gec.eval.metrics.errant import Annotation, Block, parse_blocks
 from gec.eval.metrics.pretrained import (
     Level,
     PretrainedScore,
@@ -37,31 +40,22 @@ from gec.eval.metrics.system_edits import Change
 
 transformers = pytest.importorskip("transformers")
 
+RECORDED = Path(__file__).parent / "data" / "metrics_expected" / "pretrained.json"
 Capture = pytest.CaptureFixture[str]
-WORDS = "a the cat cats sat sits on in mat mats big very he she go goes home . ,".split()
 
 
 @pytest.fixture(scope="module")
 def encoder(tmp_path_factory: pytest.TempPathFactory) -> str:
-    """A BERT of three layers with random weights, as transformers saves it."""
-    import torch
-
-    folder = tmp_path_factory.mktemp("encoder")
-    vocabulary = folder / "vocab.txt"
-    vocabulary.write_text("\n".join(["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", *WORDS, "##s"]))
-    transformers.BertTokenizerFast(str(vocabulary)).save_pretrained(folder)
-    torch.manual_seed(7)
-    config = transformers.BertConfig(
-        vocab_size=len(WORDS) + 6, hidden_size=16, num_hidden_layers=3, num_attention_heads=2,
-        intermediate_size=32, max_position_embeddings=24, initializer_range=0.6,
-    )  # fmt: skip
-    transformers.BertModel(config).save_pretrained(folder)
-    return str(folder)
+    return tiny_encoder.make(tmp_path_factory.mktemp("encoder"))
 
 
 @pytest.fixture(scope="module")
 def similarity(encoder: str) -> BertScore:
     return BertScore(encoder, 2)
+
+
+def recorded() -> Any:
+    return json.loads(RECORDED.read_text(encoding="utf-8"))
 
 
 # ----------------------------------------------------------------------------- the plain reference
@@ -164,6 +158,13 @@ def test_bertscore_is_its_equations(encoder: str) -> None:
         expected = [plain_bertscore(encoder, *pair, layer) for pair in pairs]
         assert BertScore(encoder, layer)(pairs) == pytest.approx(expected, abs=1e-6)
     assert len({round(value, 6) for value in expected}) == 40
+
+
+def test_bertscore_is_the_packages(encoder: str) -> None:
+    found = recorded()
+    pairs = [(candidate, reference) for candidate, reference, _ in found["pairs"]]
+    scores = BertScore(encoder, found["layer"])(pairs)
+    assert scores == pytest.approx([score for *_, score in found["pairs"]], abs=1e-6)
 
 
 def test_a_sentence_is_as_similar_as_can_be_to_itself(similarity: BertScore) -> None:
@@ -306,6 +307,21 @@ def test_pt_m2_is_the_plain_reference(similarity: BertScore, level: Level) -> No
     score = pt_m2(hypotheses, gold, similarity, level=level)
     assert (score.precision, score.recall, score.f) == pytest.approx(expected, abs=1e-5)
     assert 0.2 < score.f < 0.95
+
+
+@pytest.mark.parametrize("number", range(12))
+def test_as_the_authors_weigh(number: int, similarity: BertScore, file: Callable[..., str]) -> None:
+    """Single precision leaves five digits of differences of scores."""
+    case = recorded()["cases"][number]
+    system, reference = (parse_blocks(case[side], side) for side in ("system", "reference"))
+    gold = m2.read_gold(file(case["reference"]))
+    for how, wanted in case["expected"].items():
+        base, level = how.split()
+        if base == "pt-m2":
+            score = pt_m2(case["hypotheses"], gold, similarity, level=level)
+        else:
+            score = pt_errant(system, reference, similarity, level=level)
+        assert score.f == pytest.approx(wanted, abs=2e-5), how
 
 
 def same(pairs: Sequence[tuple[str, str]]) -> list[float]:

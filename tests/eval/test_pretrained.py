@@ -8,6 +8,7 @@ authors' weighing and summing over bert-score (data/metrics_expected/pretrained.
 
 from __future__ import annotations
 
+import doctest
 import json
 import math
 import random
@@ -24,7 +25,7 @@ from tiny_encoder import WORDS
 
 from gec.cli import main
 from gec.errors import ConfigError, InputError, ModelError
-from gec.eval.metrics import m2
+from gec.eval.metrics import m2, pretrained
 from gec.eval.metrics.bertscore import BertScore
 from gec.eval.metrics.errant import Annotation, Block, parse_blocks
 from gec.eval.metrics.pretrained import (
@@ -444,3 +445,7 @@ def test_the_weights_decide(encoder: str) -> None:
     )
     assert m2.score_m2(["he goes home the"], gold).f == m2.score_m2(["she goes home a"], gold).f
     assert not math.isclose(first.f, second.f, rel_tol=1e-3)
+
+
+def test_the_example() -> None:
+    assert doctest.testmod(pretrained).failed == 0

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import doctest
+
 import pytest
 
+from gec.eval.benchmark import plain_text
 from gec.eval.benchmark.checker_peers import Fix
 from gec.eval.benchmark.plain_text import plain
 
@@ -102,3 +105,7 @@ def test_the_parts_of_a_word_keep_their_tokens() -> None:
 def test_an_edit_that_changes_nothing_changes_no_token() -> None:
     sentence = plain("He cannot `` go ''")
     assert sentence.edited([Fix(0, len(sentence.text), sentence.text)]) == "He cannot `` go ''"
+
+
+def test_the_example() -> None:
+    assert doctest.testmod(plain_text).failed == 0

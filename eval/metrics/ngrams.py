@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 
 Words = Sequence[str]
 Grams = Counter[tuple[str, ...]]
@@ -15,9 +15,4 @@ def ngrams(words: Words, n: int) -> Grams:
     >>> dict(ngrams("a b a b".split(), 2))
     {('a', 'b'): 2, ('b', 'a'): 1}
     """
-    return Counter(runs(words, n))
-
-
-def runs(words: Words, n: int) -> Iterable[tuple[str, ...]]:
-    """Return every run of ``n`` words, from left to right."""
-    return zip(*(words[i:] for i in range(n)), strict=False)
+    return Counter(zip(*(words[i:] for i in range(n)), strict=False))

@@ -13,13 +13,12 @@ import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
-from itertools import chain
 
 import numpy as np
 from numpy.typing import NDArray
 
 from gec.errors import ConfigError
-from gec.eval.metrics.ngrams import Grams, Words, ngrams, runs
+from gec.eval.metrics.ngrams import Grams, Words, ngrams
 from gec.eval.metrics.score import (
     assessed,
     check_corpus,
@@ -191,7 +190,9 @@ def _count_order(source: Words, hypothesis: Words, references: Sequence[Words], 
     Additions are counted once however often they occur.
     """
     before, after = ngrams(source, n), ngrams(hypothesis, n)
-    wanted = Grams(chain.from_iterable(runs(reference, n) for reference in references))
+    wanted = Grams()
+    for reference in references:
+        wanted.update(ngrams(reference, n))
     added, to_add = after.keys() - before.keys(), wanted.keys() - before.keys()
     kept_rightly = kept_all = keep_all = gone_rightly = gone_all = go_all = 0
     for ngram, times in before.items():

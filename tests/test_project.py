@@ -363,9 +363,6 @@ WRONG = {
     ("gec.check", "gec.batch"),
     ("gec.check", "gec.output"),
     ("gec.models.network", "gec.models.engines"),
-    ("gec.models.load", "gec.models.convert"),
-    ("gec.models.load", "gec.models.fetch"),
-    ("gec.models.fetch", "gec.models.training"),
 }
 
 

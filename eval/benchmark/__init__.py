@@ -11,6 +11,6 @@ import argparse
 
 def main(args: argparse.Namespace) -> int:
     """Run ``gec bench``; exit status 1 when outputs differ that should not."""
-    from gec.eval.benchmark.command import main as run
+    from gec.eval.benchmark.bench import main as run
 
     return run(args)

@@ -17,6 +17,7 @@ from pathlib import Path
 
 from gec.errors import ConfigError
 from gec.eval.benchmark import checker_speed, pages
+from gec.eval.benchmark.bench import spread
 from gec.eval.benchmark.checker_peers import NAMES
 from gec.eval.benchmark.checker_peers.own import bundle_name
 from gec.eval.benchmark.checker_peers.worker import Worker
@@ -30,7 +31,6 @@ from gec.eval.benchmark.checker_quality import (
     write_hypotheses,
 )
 from gec.eval.benchmark.checker_speed import Program, Speed
-from gec.eval.benchmark.command import spread
 from gec.eval.benchmark.machine import describe, is_busy, load_average
 from gec.eval.metrics.score import print_json, use_utf8, warn
 

@@ -15,9 +15,9 @@ import sys
 from collections.abc import Callable, Sequence
 
 from gec.cli.commands import build_parser, named
+from gec.cli.console import discard_output
 from gec.cli.failures import complain
 from gec.cli.status import CLOSED_PIPE, ERROR, INTERRUPTED, OK
-from gec.cli.terminal import discard_output
 from gec.errors import GecError
 from gec.memory import reuse_memory
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from gec import __version__
 from gec.cli.arguments import Add, Parser, add_batch_size, positive
+from gec.cli.console import say
 from gec.cli.model_options import (
     add_decoding_options,
     add_model_options,
@@ -16,7 +17,6 @@ from gec.cli.model_options import (
     load_corrector,
     read_dictionary,
 )
-from gec.cli.terminal import say
 from gec.errors import ConfigError
 
 if TYPE_CHECKING:

@@ -5,8 +5,8 @@ from __future__ import annotations
 import argparse
 
 from gec.cli.arguments import Parser, fraction, not_negative, positive
+from gec.cli.console import write
 from gec.cli.model_options import add_model_options, add_strategy_options, load_corrector
-from gec.cli.terminal import write
 from gec.errors import ConfigError
 
 SUMMARY = "Fit confidences to development sets, and show what each threshold gives."

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, cast
 
 from gec.cli.arguments import Parser
-from gec.cli.terminal import say
+from gec.cli.console import say
 from gec.errors import ConfigError
 
 if TYPE_CHECKING:

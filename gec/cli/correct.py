@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from gec.cli.arguments import Parser, add_batch_size
+from gec.cli.console import colour, say, write
 from gec.cli.failures import complain
 from gec.cli.model_options import (
     add_decoding_options,
@@ -16,7 +17,6 @@ from gec.cli.model_options import (
     load_corrector,
 )
 from gec.cli.status import ERROR, FINDINGS, OK
-from gec.cli.terminal import colour, say, write
 from gec.errors import ConfigError, GecError
 
 if TYPE_CHECKING:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 
 from gec.cli.arguments import Parser, add_seed
-from gec.cli.terminal import write
+from gec.cli.console import write
 
 SUMMARY = "Corrupt clean sentences to inspect the noise."
 

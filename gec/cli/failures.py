@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 
-from gec.cli.terminal import say
+from gec.cli.console import say
 from gec.errors import GecError
 
 

@@ -7,9 +7,9 @@ import sys
 from typing import TYPE_CHECKING, Any
 
 from gec.cli.arguments import Parser, add_batch_size
+from gec.cli.console import colour, say, write
 from gec.cli.model_options import add_model_options, use_threads
 from gec.cli.strategy_options import add_strategies, given
-from gec.cli.terminal import colour, say, write
 
 if TYPE_CHECKING:
     from gec.files import Document

@@ -6,8 +6,8 @@ import argparse
 
 from gec import __version__
 from gec.cli.arguments import Parser
+from gec.cli.console import write
 from gec.cli.model_options import add_model_options, load_corrector
-from gec.cli.terminal import write
 
 SUMMARY = "Show version, bundle, device, precision, threads, kernels."
 

@@ -5,13 +5,13 @@ from __future__ import annotations
 import argparse
 
 from gec.cli.arguments import Parser
+from gec.cli.console import say
 from gec.cli.model_options import (
     add_model_options,
     add_strategy_options,
     check_strategy,
     load_corrector,
 )
-from gec.cli.terminal import say
 from gec.errors import InputError
 
 SUMMARY = "Count the sentences that come out exactly as accepted."

@@ -10,9 +10,9 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
+from gec.decoding import choices as o
 from gec.decoding import factories as make
-from gec.decoding import options as o
-from gec.decoding.options import Option
+from gec.decoding.choices import Option
 from gec.decoding.parts import (
     BLOCKS,
     EARLY,

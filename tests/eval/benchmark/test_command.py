@@ -14,7 +14,7 @@ from gec.cli import main, parse
 from gec.cli.bench_correct import complete
 from gec.errors import ConfigError, InputError
 from gec.eval.benchmark import agreement, quick
-from gec.eval.benchmark.command import read_sentences, spread
+from gec.eval.benchmark.bench import read_sentences, spread
 from gec.eval.benchmark.contenders import Ids, model_of
 from gec.eval.benchmark.pages import markdown, shown_command, write_sections
 from gec.eval.benchmark.profiling import PARTS, profile

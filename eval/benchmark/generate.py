@@ -285,7 +285,6 @@ def profile(decoder: Decoder, sources: Sequence[Sequence[int]]) -> dict[str, flo
     with (
         _timed(decoder.model, "start", spent, "encode"),
         _timed(decoder.model, "verify", spent, "verify"),
-        _timed(decoder.model, "verify_packed", spent, "verify"),
         _timed(decoder.drafter, "start", spent, "encode"),
         _timed(decoder.drafter, "propose", spent, "draft"),
         _timed(decoder.drafter, "observe", spent, "draft"),

@@ -12,8 +12,6 @@ from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from itertools import islice, pairwise
 
-import torch
-
 from gec.correct.confidence import Calibration, Evidence
 from gec.decoding.decoder import Hypothesis
 from gec.decoding.model import Model
@@ -297,7 +295,7 @@ class Corrector:
 
     def info(self) -> dict[str, str | int | float]:
         """Return bundle, parameters, device, precision, threads, strategy and its setting."""
-        return self._about | {"threads": torch.get_num_threads()}
+        return self._about | {"threads": getattr(self.model, "threads", 1)}
 
     def knows(self, word: str) -> bool:
         """Whether the bundle's dictionary has a word; False where it has no dictionary."""

@@ -30,6 +30,7 @@ from gec.errors import ConfigError, ModelError
 from gec.models.convert.huggingface import from_huggingface
 from gec.models.convert.huggingface_families import FAMILIES
 from gec.models.convert.output import needs
+from gec.models.engines.scores import TorchScores
 from gec.models.load.foreign import of_huggingface, read_json
 from gec.models.load.prefixes import Prefixed, verifier
 
@@ -176,9 +177,15 @@ class HuggingFaceModel:
         self._encoded = encoded or {}
         self._processors = processors
 
+    @property
+    def threads(self) -> int:
+        """How many threads of a CPU compute."""
+        return torch.get_num_threads()
+
+    @torch.inference_mode()
     def start(self, sources: Sequence[Sequence[int]]) -> Memory:
         rows = [(*self._prefix, *source, *self._suffix) for source in sources]
-        tokens, mask = self._padded(rows)
+        tokens, mask = self.padded(rows)
         if all(row in self._encoded for row in rows):
             width = tokens.shape[1]
             known = [self._encoded[row] for row in rows]
@@ -188,21 +195,22 @@ class HuggingFaceModel:
             encoded = encoder(input_ids=tokens, attention_mask=mask).last_hidden_state
         return Memory(encoded, mask, [[] for _ in rows], None)
 
+    @torch.inference_mode()
     def verify(
         self, memory: Memory, tokens: Sequence[Sequence[int]], starts: Sequence[int]
-    ) -> Tensor:
+    ) -> TorchScores:
         for fed, start, new in zip(memory.fed, starts, tokens, strict=True):
             fed[start:] = new
         first = 0 if memory.cache is None else min(starts)
-        block, _ = self._padded([fed[first:] for fed in memory.fed])
-        logits = self._forward(memory, block, first)
+        block, _ = self.padded([fed[first:] for fed in memory.fed])
+        logits = self._forward(memory, block, first)  # [B, T, V]
         # a row's new tokens are the last of what it was fed
-        places = torch.arange(max(map(len, tokens)), device=block.device)
-        places = places + torch.tensor(starts, device=block.device)[:, None] - first
-        places = places.clamp_max(block.shape[1] - 1)
-        logits = logits.gather(1, places[..., None].expand(-1, -1, logits.shape[2]))
-        return self._process(logits, memory, starts) if self._processors else logits
+        before = [start - first for start in starts]
+        lengths = [len(fed) - first for fed in memory.fed]
+        scores = TorchScores.padded(logits, lengths).after(before)
+        return self._process(scores, memory, starts) if self._processors else scores
 
+    @torch.inference_mode()
     def select(self, memory: Memory, rows: Sequence[int]) -> Memory:
         index = torch.tensor(rows, device=memory.encoded.device)
         if memory.cache is not None:
@@ -210,6 +218,7 @@ class HuggingFaceModel:
         fed = [list(memory.fed[row]) for row in rows]
         return Memory(memory.encoded[index], memory.mask[index], fed, memory.cache)
 
+    @torch.inference_mode()
     def join(self, memory: Memory, other: Memory) -> Memory:
         """Return both memories' rows; what the caches held is computed again."""
         width = max(memory.encoded.shape[1], other.encoded.shape[1])
@@ -236,18 +245,18 @@ class HuggingFaceModel:
         ).logits
         return logits
 
-    def _process(self, logits: Tensor, memory: Memory, starts: Sequence[int]) -> Tensor:
+    def _process(self, scores: TorchScores, memory: Memory, starts: Sequence[int]) -> TorchScores:
         """Let the library's processors change every place's scores, as its own loop would."""
         assert self._processors is not None
-        logits = logits.float().clone()
+        logits = scores.logits.float().clone()  # [B, T, V]
         for r, (fed, start) in enumerate(zip(memory.fed, starts, strict=True)):
             tokens = torch.tensor([fed], device=logits.device)
             for i in range(len(fed) - start):
-                scores = logits[r, i : i + 1]
-                logits[r, i] = self._processors(tokens[:, : start + i + 1], scores)[0]
-        return logits
+                own = logits[r, i : i + 1]
+                logits[r, i] = self._processors(tokens[:, : start + i + 1], own)[0]
+        return TorchScores.padded(logits, scores.lengths)
 
-    def _padded(self, rows: Sequence[Sequence[int]]) -> tuple[Tensor, Tensor]:
+    def padded(self, rows: Sequence[Sequence[int]]) -> tuple[Tensor, Tensor]:
         """Return ids and mask, both [B, longest]."""
         width = max(map(len, rows))
         ids = [[*row, *[self._pad] * (width - len(row))] for row in rows]
@@ -369,7 +378,7 @@ def input_guided(
             [*fed, *best.tokens, *([] if best.truncated else [adapter.eos_id])]
             for best, *_ in found
         ]
-        return adapter._padded(rows)[0]
+        return adapter.padded(rows)[0]
 
     return strategy
 

@@ -9,17 +9,10 @@ rather than a slice of one dense layer over all k, whose size grows with the squ
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
-
-import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
 from gec.errors import ModelError
-from gec.models.engines.verifier import Memory, TransformerVerifier
-from gec.models.network.cache import Positions
-from gec.models.network.transformer import Transformer
 
 
 class Heads(nn.Module):
@@ -37,54 +30,3 @@ class Heads(nn.Module):
     def forward(self, states: Tensor, head: int) -> Tensor:
         """Map [..., D] hidden states to [..., D] of head ``head`` (from 0)."""
         return states + self.down[head](F.relu(self.up[head](self.norm(states))))
-
-
-@dataclass(slots=True)
-class HeadsMemory:
-    """The verifier's memory and the hidden states [B, T, D] of the block it scored last."""
-
-    inner: Memory
-    hidden: Tensor | None = None
-
-
-class HeadsVerifier:
-    """A verifier with heads: meets :class:`gec.decoding.drafters.heads.HeadsModel`."""
-
-    def __init__(self, network: Transformer, heads: Heads) -> None:
-        if heads.width != network.config.width:
-            raise ModelError(
-                f"heads of width {heads.width} on a verifier of {network.config.width}"
-            )
-        self._inner = TransformerVerifier(network)
-        self.network, self.extra = network.eval(), heads.eval()
-        self.bos_id, self.eos_id = self._inner.bos_id, self._inner.eos_id
-        self.max_positions = self._inner.max_positions
-        self.heads = heads.count
-
-    def start(self, sources: Sequence[Sequence[int]]) -> HeadsMemory:
-        return HeadsMemory(self._inner.start(sources))
-
-    def verify(
-        self, memory: HeadsMemory, tokens: Sequence[Sequence[int]], starts: Sequence[int]
-    ) -> Tensor:
-        block = self._inner._pad(tokens)
-        positions = Positions.of(list(starts), block.shape[1], block.device)
-        memory.hidden = self.network.decode_block(
-            block, memory.inner.caches, positions, memory.inner.source_mask
-        )
-        return self.network.output(memory.hidden)
-
-    def propose(self, memory: HeadsMemory, places: Sequence[int], heads: int) -> list[list[int]]:
-        assert memory.hidden is not None, "propose follows verify"
-        last = memory.hidden.shape[1] - 1  # a draft accepted with its EOS has no place of its own
-        index = torch.tensor([min(place, last) for place in places], device=memory.hidden.device)
-        states = memory.hidden[torch.arange(len(places), device=index.device), index]  # [B, D]
-        block = torch.stack([self.extra(states, head) for head in range(heads)], 1)
-        chosen: list[list[int]] = self.network.output(block).argmax(-1).tolist()
-        return chosen
-
-    def select(self, memory: HeadsMemory, rows: Sequence[int]) -> HeadsMemory:
-        return HeadsMemory(self._inner.select(memory.inner, rows))
-
-    def join(self, memory: HeadsMemory, other: HeadsMemory) -> HeadsMemory:
-        return HeadsMemory(self._inner.join(memory.inner, other.inner))

@@ -391,7 +391,7 @@ class DecoderLayer(nn.Module):
         return self.ffn_residual.after(x, self.ffn(self.ffn_residual.before(x)))
 
 
-def _biased(positions: Positions, table: nn.Embedding, config: TransformerConfig) -> Positions:
+def biased(positions: Positions, table: nn.Embedding, config: TransformerConfig) -> Positions:
     """Return the places with a mask [B or 1, H, T, end] of relative position biases."""
     keys = torch.arange(positions.end, device=positions.index.device)
     distance = keys - positions.spread(positions.index)[..., None]  # [T, end] or [B, T, end]
@@ -481,7 +481,11 @@ class Transformer(nn.Module):
     def device(self) -> torch.device:
         return self.embedding.weight.device
 
-    def _embed(self, tokens: Tensor, index: Tensor, side: str) -> Tensor:
+    def embed(self, tokens: Tensor, index: Tensor, side: str) -> Tensor:
+        """Return the first states [..., D] of tokens [...] at places [...] of a side.
+
+        ``side`` is "encoder" or "decoder".
+        """
         x = self._tokens(tokens, side)
         if self.config.positions != "relative":
             x = x + self._places(index, side).to(x.dtype)
@@ -505,7 +509,7 @@ class Transformer(nn.Module):
     def encode(self, source: Tensor, mask: Tensor | None = None) -> Tensor:
         """Encode [B, S] token ids to [B, S, D]; mask [B, 1, 1, S], None when nothing is padded."""
         index = torch.arange(source.shape[1], device=source.device)
-        x = self._embed(source, index, "encoder")
+        x = self.embed(source, index, "encoder")
         if self.config.positions == "relative":
             buckets = relative_buckets(index - index[:, None], self.config, both_ways=True)
             bias = self.encoder_bias(buckets).permute(2, 0, 1)[None]  # [1, H, S, S]
@@ -530,14 +534,34 @@ class Transformer(nn.Module):
 
         The block is padded, [B, T], or packed, [N], as ``positions`` says.
         """
+        x = self.embed_block(tokens, positions)
+        x = self.decode_layers(x, caches, positions, source_mask)
+        return self.final(x)
+
+    def embed_block(self, tokens: Tensor, positions: Positions) -> Tensor:
+        """Return the first decoder states [..., D] of a block of tokens [...]."""
         index = positions.index
         if positions.end > self.config.max_positions:  # padding may reach beyond the table
             index = index.clamp_max(self.config.max_positions - 1)
-        x = self._embed(tokens, index, "decoder")
+        return self.embed(tokens, index, "decoder")
+
+    def decode_layers(
+        self,
+        x: Tensor,
+        caches: list[LayerCache],
+        positions: Positions,
+        source_mask: Tensor | None = None,
+        layers: slice = slice(None),
+    ) -> Tensor:
+        """Map a block's states [..., D] through some decoder layers, which write their caches."""
         if self.config.positions == "relative":
-            positions = _biased(positions, self.decoder_bias, self.config)
-        for layer, cache in zip(self.decoder, caches, strict=True):
+            positions = biased(positions, self.decoder_bias, self.config)
+        for layer, cache in zip(list(self.decoder)[layers], caches[layers], strict=True):
             x = layer(x, cache, positions, source_mask)
+        return x
+
+    def final(self, x: Tensor) -> Tensor:
+        """Return what the output layer reads of a decoder layer's states [..., D]."""
         x = self.decoder_norm(x)
         return x * self.config.width**-0.5 if self.config.scale_output else x
 

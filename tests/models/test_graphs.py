@@ -32,6 +32,7 @@ from gec.decoding.drafters.copy import CopyDrafter
 from gec.decoding.drafters.reentry import ReentryDrafter
 from gec.models.engines import graphs
 from gec.models.engines.eager import EagerEngine
+from gec.models.engines.engine import Block
 from gec.models.engines.graphs import Body, GraphEngine, rounded, uncaptured
 from gec.models.engines.verifier import TransformerVerifier, Verifier
 from gec.models.load.prefixes import engine, verifier
@@ -210,7 +211,8 @@ def test_logits_outlive_the_next_pass() -> None:
 def test_logits_are_not_kept_and_hidden_states_are_counted() -> None:
     """What stays after passes of many shapes is what the bound knows of."""
     plain = tiny_network(4, vocab_size=1201).float()
-    model = Verifier(GraphEngine(plain, Recording, captured_at=2))
+    runs = GraphEngine(plain, Recording, captured_at=2)
+    model = Verifier(runs)
     for rows in (1, 3, 8):
         for length in (1, 8, 30, 60):
             for _ in range(3):
@@ -219,8 +221,8 @@ def test_logits_are_not_kept_and_hidden_states_are_counted() -> None:
                 model.verify(memory, [block] * rows, [0] * rows)
     shapes = [tuple(t.shape) for t in gc.get_objects() if type(t) is Tensor]
     assert not [shape for shape in shapes if shape[-1:] == (1201,)]
-    for space in model._workspaces.values():
-        hidden = [work.body.args[3] for work in space.passes.values()]  # type: ignore[attr-defined]
+    for space in runs._workspaces.values():
+        hidden = [done.hidden for done in space.passes.values()]
         assert space.bytes == space.buffers.bytes + sum(states.nbytes for states in hidden)
 
 
@@ -244,13 +246,14 @@ def test_ragged_drafts_are_scored_without_padding() -> None:
 @torch.inference_mode()
 def test_what_earlier_sentences_left_is_not_read() -> None:
     """Numbers that overflowed, which a mask alone would let through: 0 x NaN is NaN."""
-    model = Verifier(GraphEngine(network("plain"), uncaptured))
+    runs = GraphEngine(network("plain"), uncaptured)
+    model = Verifier(runs)
     for _ in range(2):
         memory = model.start([[5, 6, 7]])
-        logits = model.verify(memory, [[BOS, 5]], [0])
-        assert logits.isfinite().all()
-        next(iter(model._workspaces.values())).buffers.target.fill_(torch.nan)
-    assert model.verify(memory, [[5]], [1]).isnan().any()
+        scores = model.verify(memory, [[BOS, 5]], [0])
+        assert scores.raw.isfinite().all()
+        next(iter(runs._workspaces.values())).buffers.target.fill_(torch.nan)
+    assert runs.run(memory, Block([[5]], [1])).isnan().any()
 
 
 def test_threads_share_the_buffers() -> None:
@@ -288,7 +291,7 @@ def test_shapes() -> None:
     model = Verifier(GraphEngine(network("learned"), uncaptured))
     memory = model.start([[7] * 80])  # 128 places, of which the table has 100
     assert memory.shape == (1, 100, 192)
-    assert model.verify(memory, [[BOS, 4]], [0]).shape[:2] == (1, 2)
+    assert model.verify(memory, [[BOS, 4]], [0]).logits.shape[:2] == (1, 2)
     assert model.start([[], [4]]).lengths == [1, 2]
 
 

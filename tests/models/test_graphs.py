@@ -298,9 +298,9 @@ def test_shapes() -> None:
 @torch.inference_mode()
 def test_workspaces_go_by_number_and_by_bytes(monkeypatch: pytest.MonkeyPatch) -> None:
     """What goes is freed at once, and a memory that lay there is not lost."""
-    model = Verifier(GraphEngine(network("plain"), uncaptured))
+    model = GraphEngine(network("plain"), uncaptured)
     kept = model.start([[5, 6, 7]])
-    first = model.verify(kept, [[BOS]], [0])
+    first = model.run(kept, Block([[BOS]], [0]))
     [space] = model._workspaces.values()
     gone = weakref.ref(space.buffers.ends)
     bound = 3 * space.bytes
@@ -316,7 +316,7 @@ def test_workspaces_go_by_number_and_by_bytes(monkeypatch: pytest.MonkeyPatch) -
         gc.enable()
     assert gone() is None
     assert kept.aside is not None
-    torch.testing.assert_close(model.verify(kept, [[BOS]], [0]), first)
+    torch.testing.assert_close(model.run(kept, Block([[BOS]], [0])), first)
 
 
 class Fake:

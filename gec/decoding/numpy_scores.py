@@ -48,7 +48,8 @@ class NumpyScores:
         ids = self._column(tokens)
         given = np.where(ids < 0, -np.inf, self._of(ids))
         better = (self.raw > given[:, None]).sum(-1)
-        return np.where(np.isfinite(given), better, self.raw.shape[1])
+        found: Array = np.where(np.isfinite(given), better, self.raw.shape[1])
+        return found
 
     def logprobs(self, *tokens: Rows | Array) -> list[Array]:
         found = _log_softmax(self.raw)
@@ -105,7 +106,7 @@ def probabilities(sampling: Sampling, logits: Array) -> Array:
     """Return the probabilities [..., V] that logits [..., V] give, at least in float32."""
     logits = logits if logits.dtype == np.float64 else logits.astype(np.float32)
     if sampling.greedy:
-        best = logits.argmax(-1)[..., None] == np.arange(logits.shape[-1])
+        best: Array = logits.argmax(-1)[..., None] == np.arange(logits.shape[-1])
         return best.astype(logits.dtype)
     logits = (logits - logits.max(-1, keepdims=True)) / logits.dtype.type(sampling.temperature)
     order = (-logits).argsort(-1, kind="stable")

@@ -253,10 +253,9 @@ class RuleBlocks:
 
     def draft(
         self, memory: list[tuple[int, ...]], outputs: Sequence[Sequence[int]], k: int
-    ) -> tuple[Tensor, Tensor]:
+    ) -> tuple[list[list[int]], list[list[float]]]:
         rows = [self.one(s, y, k) for s, y in zip(memory, outputs, strict=True)]
-        both = torch.tensor(rows)
-        return both[..., 0].long(), both[..., 1]
+        return [[t for t, _ in row] for row in rows], [[p for _, p in row] for row in rows]
 
     def select(self, memory: list[tuple[int, ...]], rows: Sequence[int]) -> list[tuple[int, ...]]:
         return [memory[row] for row in rows]

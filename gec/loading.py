@@ -173,7 +173,7 @@ def work_of(
         ModelError: the strategy needs a part whose work is not counted.
     """
     from gec.decoding.strategies import make_decoder
-    from gec.models.network.operations import counted
+    from gec.models.engines.operations import counted
 
     counting, models = counted(parts)
     make_decoder(counting, name, values).decode(sources, batch_size=1)

@@ -9,7 +9,8 @@ if TYPE_CHECKING:
     from gec.models.convert.fairseq import from_fairseq, to_fairseq
     from gec.models.convert.huggingface import from_huggingface, to_huggingface
     from gec.models.convert.onnx import load_onnx, to_onnx
-    from gec.models.convert.transformers_model import generate, input_guided, load_huggingface
+    from gec.models.convert.transformers_generate import generate, input_guided
+    from gec.models.convert.transformers_model import load_huggingface
     from gec.models.load.bundle import Bundle
     from gec.models.load.bundle import load as load_bundle
 
@@ -32,8 +33,8 @@ _HOMES = {
     "Bundle": "gec.models.load.bundle",
     "from_fairseq": "gec.models.convert.fairseq",
     "from_huggingface": "gec.models.convert.huggingface",
-    "generate": "gec.models.convert.transformers_model",
-    "input_guided": "gec.models.convert.transformers_model",
+    "generate": "gec.models.convert.transformers_generate",
+    "input_guided": "gec.models.convert.transformers_generate",
     "load_bundle": "gec.models.load.bundle:load",
     "load_huggingface": "gec.models.convert.transformers_model",
     "load_onnx": "gec.models.convert.onnx",

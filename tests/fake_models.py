@@ -16,7 +16,9 @@ from torch import Tensor
 
 from gec.decoding.decoder import State
 from gec.decoding.drafters import Drafter
-from gec.models.engines.verifier import Memory, TransformerVerifier
+from gec.models.engines.eager import Memory
+from gec.models.engines.scores import TorchScores
+from gec.models.engines.verifier import TransformerVerifier
 from gec.models.network.transformer import Transformer, TransformerConfig
 
 torch.set_num_threads(1)  # tiny tensors: several threads would only wait for one another
@@ -116,7 +118,9 @@ class RuleModel:
         assert all(len(source) < self.max_positions for source in sources)
         return [FakeRow(tuple(source)) for source in sources]
 
-    def verify(self, memory: list[FakeRow], tokens: Sequence[Tokens], starts: Tokens) -> Tensor:
+    def verify(
+        self, memory: list[FakeRow], tokens: Sequence[Tokens], starts: Tokens
+    ) -> TorchScores:
         self.calls += 1
         self.row_counts.append(len(memory))
         assert len(memory) == len(tokens) == len(starts)
@@ -136,7 +140,7 @@ class RuleModel:
                     logits[r, i] = torch.eye(self.vocab_size)[
                         self._noise.randrange(self.vocab_size)
                     ]
-        return logits
+        return TorchScores.padded(logits, [len(block) for block in tokens])
 
     def select(self, memory: list[FakeRow], rows: Sequence[int]) -> list[FakeRow]:
         return [FakeRow(memory[r].source, list(memory[r].cached)) for r in rows]
@@ -183,12 +187,13 @@ class CopyBiased:
 
     def verify(
         self, memory: tuple[Memory, list[Tokens]], tokens: Sequence[Tokens], starts: Tokens
-    ) -> Tensor:
-        logits = self.verifier.verify(memory[0], tokens, starts)
-        for r, (source, block) in enumerate(zip(memory[1], tokens, strict=True)):
+    ) -> TorchScores:
+        scores = self.verifier.verify(memory[0], tokens, starts)
+        logits = scores.raw.clone()  # [N, V]
+        for begin, source, block in zip(scores.begins, memory[1], tokens, strict=True):
             for i, fed in enumerate(block):
-                logits[r, i, self.gain(source, fed)] += self.bonus
-        return logits
+                logits[begin + i, self.gain(source, fed)] += self.bonus
+        return TorchScores(logits, scores.lengths, scores.begins)
 
     def select(
         self, memory: tuple[Memory, list[Tokens]], rows: Sequence[int]

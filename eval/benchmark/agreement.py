@@ -8,10 +8,9 @@ two outputs' scores.
 
 from __future__ import annotations
 
+import statistics
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-
-import torch
 
 from gec.decoding.model import Model
 from gec.eval.benchmark.contenders import Ids
@@ -106,11 +105,10 @@ def compare(
     return Agreement(name, reference, len(outputs), tuple(found), strict, tie)
 
 
-@torch.inference_mode()
 def score(model: Model, source: Sequence[int], output: Sequence[int]) -> float:
     """Return the log-probability (nats) of an output and its EOS, divided by their number."""
     ended = [*output, model.eos_id][: model.max_positions]
     memory = model.start([source])
-    logits = model.verify(memory, [[model.bos_id, *ended[:-1]]], [0])[0]
-    logprobs = logits.float().log_softmax(-1)
-    return float(logprobs.gather(1, torch.tensor(ended, device=logits.device)[:, None]).mean())
+    scores = model.verify(memory, [[model.bos_id, *ended[:-1]]], [0])
+    [[logprobs]] = scores.read(*scores.logprobs([ended]))
+    return statistics.fmean(logprobs)

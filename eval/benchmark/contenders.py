@@ -169,7 +169,8 @@ class Floor:
             memory = model.start([sources[i] for i in batch])
             # the last place scores EOS, and a decoder without it would not know that it is done
             blocks = [[model.bos_id, *known[i]][: model.max_positions] for i in batch]
-            rows += model.verify(memory, blocks, [0] * len(blocks)).argmax(-1).tolist()
+            scores = model.verify(memory, blocks, [0] * len(blocks))
+            rows += scores.read(scores.best())[0]
         seconds = now() - began
         ended = [
             _until(row[: len(k) + 1], model.eos_id) for row, k in zip(rows, known, strict=True)

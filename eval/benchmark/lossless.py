@@ -12,8 +12,6 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
-import torch
-
 from gec.decoding.decoder import Decoder
 from gec.decoding.drafters.reentry import ReentryDrafter
 from gec.decoding.model import Model
@@ -126,14 +124,14 @@ def first_difference(
     return want[:position], want[position], got[position]
 
 
-@torch.inference_mode()
 def gap_between(
     model: Model, source: Sequence[int], prefix: Sequence[int], first: int, second: int
 ) -> float:
     """Return how far apart the logits of two tokens are after ``prefix``, in one plain pass."""
     block = [model.bos_id, *prefix]
-    logits = model.verify(model.start([source]), [block], [0])[0, -1].float()
-    return abs(float(logits[first] - logits[second]))
+    scores = model.verify(model.start([source]), [block], [0]).at([len(prefix)])
+    [[[one]], [[other]]] = scores.read(scores.behind([[first]]), scores.behind([[second]]))
+    return abs(float(one - other))
 
 
 def _explain(

@@ -17,8 +17,8 @@ from gec.decoding.model import Model
 from gec.eval.benchmark.contenders import Ids, batches, decoder_for
 from gec.eval.benchmark.harness import now
 from gec.eval.benchmark.pages import markdown
-from gec.models.engines.graphs import GraphVerifier
-from gec.models.engines.verifier import TransformerVerifier
+from gec.models.engines.graphs import GraphEngine
+from gec.models.engines.verifier import TransformerVerifier, Verifier
 from gec.models.network.cache import LayerCache
 from gec.models.network.transformer import DecoderLayer, Transformer
 
@@ -65,7 +65,7 @@ def profile(
 
     Passes are not captured for it: in a CUDA graph there are no parts.
     """
-    if isinstance(model, GraphVerifier):
+    if isinstance(model, Verifier) and isinstance(model.engine, GraphEngine):
         model = TransformerVerifier(model.network)
     decoder = decoder_for(strategy, model)
     ordered = sorted(sources, key=len)

@@ -14,11 +14,11 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import torch
-from torch import Tensor
 
 from gec.decoding.model import Model
 from gec.errors import ConfigError
 from gec.eval.benchmark.contenders import Ids
+from gec.models.engines.scores import TorchScores
 from gec.models.load.bundle import Bundle
 from gec.models.network.transformer import Transformer, TransformerConfig
 
@@ -56,17 +56,19 @@ class Replay:
 
     def verify(
         self, memory: Memory, tokens: Sequence[Sequence[int]], starts: Sequence[int]
-    ) -> Tensor:
-        logits = self.model.verify(memory.inner, tokens, starts)
-        width = logits.shape[1]
-        chosen = [
-            [*output[start : start + width], *[self.eos_id] * (start + width - len(output))][:width]
-            for output, start in zip(memory.outputs, starts, strict=True)
-        ]
-        index = torch.tensor(chosen, device=logits.device)[..., None]  # [B, T, 1]
-        scores = torch.where(index == self.eos_id, ENDED, CHOSEN).to(logits.dtype)
-        logits[..., self.eos_id] = -ENDED  # no beam ends early
-        return logits.scatter_(2, index, scores)
+    ) -> TorchScores:
+        scores = self.model.verify(memory.inner, tokens, starts)
+        assert isinstance(scores, TorchScores), "a replay wraps a model in torch"
+        chosen: list[int] = []
+        for output, start, count in zip(memory.outputs, starts, scores.lengths, strict=True):
+            rest = output[start : start + count]
+            chosen += [*rest, *[self.eos_id] * (count - len(rest))]
+        index = torch.tensor(chosen, device=scores.raw.device)[:, None]  # [N, 1]
+        values = torch.where(index == self.eos_id, ENDED, CHOSEN).to(scores.raw.dtype)
+        with torch.inference_mode():
+            scores.raw[:, self.eos_id] = -ENDED  # no beam ends early
+            scores.raw.scatter_(1, index, values)
+        return scores
 
     def select(self, memory: Memory, rows: Sequence[int]) -> Memory:
         inner = self.model.select(memory.inner, rows)

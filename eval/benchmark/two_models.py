@@ -41,17 +41,13 @@ def counted_passes(decoder: Decoder) -> Iterator[list[int]]:
 
         return call
 
-    changed = []
     for number, model in enumerate(models):
-        for name in ("verify", "verify_packed"):
-            if (method := getattr(model, name, None)) is not None:
-                setattr(model, name, wrapped(number, method))
-                changed.append((model, name))
+        vars(model)["verify"] = wrapped(number, model.verify)
     try:
         yield counts
     finally:
-        for model, name in changed:
-            delattr(model, name)
+        for model in models:
+            del vars(model)["verify"]
 
 
 def gamma_table(costs: Sequence[float] = COSTS, rates: Sequence[float] = RATES[10:]) -> str:

@@ -11,9 +11,9 @@ from gec.eval.metrics.system_edits import Change, changes_by_coder, corrected, o
 
 
 class Matched(NamedTuple):
-    """A sentence's edits beside those of one annotator, and the annotator's sentence.
+    """A sentence's edits, the edits of one annotator, and the annotator's sentence.
 
-    An edit that stands in a list twice counts twice.
+    An edit that is listed twice counts twice.
     """
 
     annotator: int
@@ -55,5 +55,5 @@ def errant_matches(hypothesis: Block, reference: Block) -> list[Matched]:
 
 
 def _untyped(changes: Iterable[Change]) -> list[Change]:
-    """Return changes without their types; one that stands there twice, once, as in ERRANT."""
+    """Return changes without their types and, as in ERRANT, without repetitions."""
     return list(dict.fromkeys(change._replace(type="") for change in changes))

@@ -1,9 +1,9 @@
 """SARI, the metric of text simplification, with the numbers of EASSE.
 
 Xu, Napoles, Pavlick, Chen and Callison-Burch 2016, "Optimizing Statistical Machine Translation for
-Text Simplification"; EASSE: Alva-Manchego, Martin, Scarton and Specia 2019. What the output added,
-kept and deleted of the source is compared with what the references did, for n-grams of 1 to 4
-words, summed over the corpus first.
+Text Simplification"; EASSE: Alva-Manchego, Martin, Scarton and Specia 2019. SARI compares the
+n-grams of 1 to 4 words that the output added, kept and deleted with those that the references
+added, kept and deleted; counts are summed over the corpus first.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ _ADD, _KEEP, _DELETE = range(3)
 
 @dataclass(frozen=True, slots=True)
 class SariScore:
-    """From 0 to 100: the mean of the three operations' scores, and each of them."""
+    """The mean of the three operations' scores, and each of the three, from 0 to 100."""
 
     value: float
     add: float
@@ -74,11 +74,11 @@ def sari(
         hypotheses: the simplified ones.
         references: [set][sentence].
         tokenizer: one of :data:`TOKENIZERS`; Moses and Penn need the package sacremoses.
-        lowercase: compare in lower case.
-        legacy: as the first releases: case is kept and the source is not tokenized.
-        f1_for_deletion: deletion by F1, else by precision, as the paper has it.
-        paper_version: F1 of precision and recall averaged over the orders, as the paper has it,
-            where else F1 of every order is averaged, as the authors' program has it.
+        lowercase: whether to compare in lower case.
+        legacy: whether to do as the first releases: keep the case, and not tokenize the source.
+        f1_for_deletion: whether F1 scores deletion; otherwise precision, as in the paper.
+        paper_version: whether to take F1 of precision and recall averaged over the orders, as in
+            the paper; otherwise F1 of every order is averaged, as in the authors' program.
 
     Raises:
         InputError: no sentence, or lists of different lengths.
@@ -173,7 +173,7 @@ def _tokenizer(name: str) -> Tokenizer:
     moses = MosesTokenizer()
     if name == "moses":
         return partial(moses.tokenize, return_str=True, escape=False)
-    for rules in ("MOSES_PENN_REGEXES_1", "MOSES_PENN_REGEXES_2"):  # not all compiled since 0.1
+    for rules in ("MOSES_PENN_REGEXES_1", "MOSES_PENN_REGEXES_2"):  # since 0.1 some are strings
         setattr(moses, rules, [(re.compile(rule), new) for rule, new in getattr(moses, rules)])
     return partial(moses.penn_tokenize, return_str=True)
 
@@ -184,10 +184,10 @@ def _count_sentence(source: Words, hypothesis: Words, references: Sequence[Words
 
 
 def _count_order(source: Words, hypothesis: Words, references: Sequence[Words], n: int) -> Done:
-    """Return [3, 3]: for add, keep and delete what was done rightly, done, and to be done.
+    """Return counts [3, 3]: for add, keep and delete the n-grams done rightly, done, and wanted.
 
-    Source and output count as often as there are references, so that all sides weigh the same.
-    Additions are counted once however often they occur.
+    Source and output count once for each reference, so that all sides weigh the same. An added
+    n-gram counts once, however often it occurs.
     """
     before, after = ngrams(source, n), ngrams(hypothesis, n)
     wanted = Grams()

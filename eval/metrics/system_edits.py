@@ -190,7 +190,7 @@ def only_changes(block: Block) -> Sequence[Change]:
 
 
 def corrected(source: str, changes: Iterable[Change]) -> str:
-    """Return a sentence after changes; of those that overlap, the one that begins first is made."""
+    """Return a sentence after changes; of overlapping changes only the first one is made."""
     tokens = source.split()
     made: list[str] = []
     done = 0

@@ -8,8 +8,6 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import islice
 
-import torch
-
 from gec.correct.assemble import Assembler
 from gec.correct.confidence import Calibration
 from gec.correct.options import BALANCED, Options, Setting
@@ -87,7 +85,7 @@ class Corrector:
 
     def info(self) -> dict[str, str | int | float]:
         """Return bundle, parameters, device, precision, threads, strategy and its setting."""
-        return self._about | {"threads": torch.get_num_threads()}
+        return self._about | {"threads": getattr(self.model, "threads", 1)}
 
     def knows(self, word: str) -> bool:
         """Whether the bundle's dictionary has a word; False if it has no dictionary."""

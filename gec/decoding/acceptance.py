@@ -2,48 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 
-import torch
-from torch import Tensor
-
-from gec.decoding.packing import Packing
+from gec.decoding.scores import Scores
 from gec.errors import ConfigError
 
 if TYPE_CHECKING:
-    from gec.decoding.decoder import State
-
-
-@dataclass(frozen=True, slots=True)
-class Scores:
-    """What one verification pass gave.
-
-    Attributes:
-        raw: the logits as the model gave them, [B, T, V], or packed [N, V].
-        drafts: [B, T] the drafted token at that place, -1 beyond the draft; on the same device.
-        drafted: the same drafts as lists.
-        packing: how packed logits lie in [B, T]; None where they are padded.
-    """
-
-    raw: Tensor
-    drafts: Tensor
-    drafted: Sequence[Sequence[int]]
-    packing: Packing | None = None
-
-    @property
-    def logits(self) -> Tensor:
-        """[B, T, V]; position i of a row scores the token that follows its i-th block token."""
-        return self.spread(self.raw)
-
-    def spread(self, x: Tensor) -> Tensor:
-        """Return [B, T, ...] of what was computed from ``raw``; zero in padding."""
-        return x if self.packing is None else self.packing.spread(x)
-
-    def gather(self, x: Tensor) -> Tensor:
-        """Return [B, T, ...] in the layout of ``raw``."""
-        return x if self.packing is None else self.packing.gather(x)
+    from gec.decoding.state import State
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,7 +26,10 @@ class Kept:
 
 
 class Acceptance(Protocol):
-    """Decides which tokens every row gains. One device-to-host transfer a call."""
+    """Decides which tokens every row gains by ``state.drafts`` and their scores.
+
+    It reads scores once: a pass has one transfer from the device.
+    """
 
     def __call__(self, state: State, scores: Scores) -> list[Kept]: ...
 
@@ -77,9 +47,10 @@ class Exact:
     logprobs: bool = False
 
     def __call__(self, state: State, scores: Scores) -> list[Kept]:
-        _, best = best_of(scores.raw)
-        best = scores.spread(best)
-        return _keep(state, scores, best == scores.drafts, best, self.logprobs)
+        best = scores.best()
+        columns = scores.read(best, *(scores.logprobs(best) if self.logprobs else ()))
+        logprobs = (columns[1], columns[1]) if self.logprobs else None
+        return decide(state, columns[0], _never, logprobs)
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,13 +69,17 @@ class Conservative:
             raise ConfigError(f"tolerance must be a number of nats >= 0, not {self.tolerance}")
 
     def __call__(self, state: State, scores: Scores) -> list[Kept]:
-        top, best = best_of(scores.raw)
-        drafts = scores.gather(scores.drafts)
-        stands = best == drafts
-        if self.tolerance:
-            drafted = scores.raw.gather(-1, drafts.clamp_min(0)[..., None])[..., 0]
-            stands |= (top.float() - drafted.float() <= self.tolerance) & (drafts >= 0)
-        return _keep(state, scores, scores.spread(stands), scores.spread(best), self.logprobs)
+        if not self.tolerance:
+            return Exact(self.logprobs)(state, scores)
+        best, drafts = scores.best(), state.drafts
+        wanted = scores.logprobs(best, drafts) if self.logprobs else []
+        choices, behind, *logprobs = scores.read(best, scores.behind(drafts), *wanted)
+        return decide(
+            state,
+            choices,
+            lambda row, place: behind[row][place] <= self.tolerance,
+            (logprobs[0], logprobs[1]) if logprobs else None,
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,12 +98,14 @@ class TopBeta:
         check_beta_tau(self.beta, self.tau)
 
     def __call__(self, state: State, scores: Scores) -> list[Kept]:
-        logits = scores.logits
-        top, best = best_of(logits)
-        drafted = _of_drafts(logits, scores.drafts)
-        near = top.float() - drafted.float() <= self.tau
-        stands = near & _among_best(logits, drafted, self.beta)
-        return _keep(state, scores, stands | (best == scores.drafts), best, False)
+        drafts = state.drafts
+        best, behind, rank = scores.read(scores.best(), scores.behind(drafts), scores.rank(drafts))
+
+        def stands(row: int, place: int) -> bool:
+            near: bool = behind[row][place] <= self.tau and rank[row][place] < self.beta
+            return near
+
+        return decide(state, best, stands)
 
 
 @dataclass(frozen=True, slots=True)
@@ -155,16 +132,14 @@ class PaperTopBeta:
                 "PaperTopBeta compares the drafter's log-probabilities, and a "
                 f"{type(state.drafter).__name__} has none: use a NatDrafter, or TopBeta"
             )
-        logprobs = scores.logits.float().log_softmax(-1)
-        beta = min(self.beta, logprobs.shape[-1])
-        highest = logprobs.topk(beta, dim=-1).values  # [B, T, beta]
-        drafted = torch.full_like(highest[..., 0], -torch.inf)
-        for row, draft in enumerate(scores.drafted):
-            sure = certainty[row][: len(draft)]
-            drafted[row, : len(sure)] = torch.tensor(sure, device=drafted.device)
-        stands = (drafted >= highest[..., -1]) & (highest[..., 0] - drafted <= self.tau)
-        _, best = best_of(scores.logits)
-        return _keep(state, scores, stands & (scores.drafts >= 0), best, False)
+        best, highest, _ = scores.read(scores.best(), *scores.top(self.beta))
+
+        def stands(row: int, place: int) -> bool:
+            sure, verifier = certainty[row][place], highest[row][place]
+            trusted: bool = sure >= verifier[-1] and verifier[0] - sure <= self.tau
+            return trusted
+
+        return decide(state, best, stands, trusted=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -178,10 +153,8 @@ class TopK:
             raise ConfigError(f"the best k: k must be at least 1, not {self.k}")
 
     def __call__(self, state: State, scores: Scores) -> list[Kept]:
-        logits = scores.logits
-        _, best = best_of(logits)
-        stands = _among_best(logits, _of_drafts(logits, scores.drafts), self.k)
-        return _keep(state, scores, stands | (best == scores.drafts), best, False)
+        best, rank = scores.read(scores.best(), scores.rank(state.drafts))
+        return decide(state, best, lambda row, place: rank[row][place] < self.k)
 
 
 @dataclass(frozen=True, slots=True)
@@ -198,12 +171,15 @@ class Distance:
             raise ConfigError(f"a distance must be at least 0, not {self.epsilon}")
 
     def __call__(self, state: State, scores: Scores) -> list[Kept]:
-        _, best = best_of(scores.logits)
-        near = (best - scores.drafts).abs() <= self.epsilon
-        # EOS is no intensity: it neither stands in for a token nor is replaced by one
-        special = (best == state.eos_id) | (scores.drafts == state.eos_id)
-        stands = torch.where(special, best == scores.drafts, near & (scores.drafts >= 0))
-        return _keep(state, scores, stands, best, False)
+        [best] = scores.read(scores.best())
+
+        def stands(row: int, place: int) -> bool:
+            chosen, drafted = best[row][place], state.drafts[row][place]
+            # EOS is no intensity: it neither stands in for a token nor is replaced by one
+            special = state.eos_id in (chosen, drafted)
+            return not special and abs(chosen - drafted) <= self.epsilon
+
+        return decide(state, best, stands)
 
 
 @dataclass(frozen=True, slots=True)
@@ -214,10 +190,10 @@ class AcceptAll:
     """
 
     def __call__(self, state: State, scores: Scores) -> list[Kept]:
-        first = scores.logits[:, 0].argmax(-1).tolist()
+        [best] = scores.read(scores.best())
         return [
-            Kept(row, list(draft) or [first[row]], len(draft), len(draft))
-            for row, draft in enumerate(scores.drafted)
+            Kept(row, list(draft) or [best[row][0]], len(draft), len(draft))
+            for row, draft in enumerate(state.drafts)
         ]
 
 
@@ -227,78 +203,54 @@ def check_beta_tau(beta: int, tau: float) -> None:
         raise ConfigError(f"beta must be at least 1 and tau at least 0, not {beta} and {tau}")
 
 
-def _of_drafts(logits: Tensor, drafts: Tensor) -> Tensor:
-    """Return the logits [B, T] of the drafted tokens, -inf beyond a draft."""
-    picked = logits.gather(-1, drafts.clamp_min(0)[..., None])[..., 0]
-    return picked.masked_fill(drafts < 0, -torch.inf)
+def _never(row: int, place: int) -> bool:
+    """Let only the verifier's first choice stand."""
+    return False
 
 
-def _among_best(logits: Tensor, drafted: Tensor, count: int) -> Tensor:
-    """Mark [B, T] drafted tokens that fewer than ``count`` are better than; ties do not count."""
-    better = (logits > drafted[..., None]).sum(-1)
-    return (better < count) & drafted.isfinite()
+def decide(
+    state: State,
+    best: Sequence[Sequence[int]],
+    stands: Callable[[int, int], bool],
+    logprobs: tuple[Sequence[Sequence[float]], Sequence[Sequence[float]]] | None = None,
+    *,
+    trusted: bool = True,
+) -> list[Kept]:
+    """Keep each row's draft up to the bifurcation, then the verifier's choice there.
 
-
-def keep(state: State, scores: Scores, accepted: Tensor, decided: Tensor) -> list[Kept]:
-    """Keep ``accepted`` [B] drafted tokens of each row, then ``decided`` [B] unless it ended."""
-    kept = []
-    for parent, (count, token) in enumerate(torch.stack([accepted, decided], 1).tolist()):
-        draft = scores.drafted[parent]
-        new = list(draft[:count])
-        if not new or new[-1] != state.eos_id:
-            new.append(token)
-        kept.append(Kept(parent, new, len(draft), count))
-    return kept
-
-
-def best_of(logits: Tensor) -> tuple[Tensor, Tensor]:
-    """Return the largest logit [...] of [..., V] and the first id that has it.
-
-    The same as ``max(-1)``, which on a CPU compares one number at a time: here the best of each
-    group of ids is found first, which compares many.
+    Args:
+        best: the verifier's choice by row and place.
+        stands: does the drafted token of a row and place stand although it is not the choice?
+        logprobs: log-probabilities (nats) of the choices, and of the drafted tokens.
+        trusted: the verifier's choice always stands; False: ``stands`` is asked about it, too.
     """
-    vocabulary = logits.shape[-1]
-    size = next((n for n in (64, 32, 16) if vocabulary % n == 0), None)
-    if logits.device.type != "cpu" or size is None or logits.numel() <= vocabulary:
-        top, best = logits.max(-1)
-        return top, best
-    groups = logits.reshape(*logits.shape[:-1], -1, size)
-    group = groups.amax(-1).argmax(-1)
-    inside = groups.gather(-2, group[..., None, None].expand(*group.shape, 1, size))[..., 0, :]
-    top, place = inside.max(-1)
-    return top, group * size + place
-
-
-def _log_probabilities(logits: Tensor, tokens: Tensor) -> Tensor:
-    """Return those [...] of tokens [...], some rows at a time: all of them take as much memory."""
-    flat, wanted = logits.flatten(0, -2), tokens.flatten()[:, None]
-    rows = zip(torch.split(flat, 256), torch.split(wanted, 256), strict=True)
-    parts = [some.float().log_softmax(-1).gather(-1, these) for some, these in rows]
-    return torch.cat(parts).view(tokens.shape)
-
-
-def _keep(state: State, scores: Scores, stands: Tensor, best: Tensor, logprobs: bool) -> list[Kept]:
-    """Keep each row's drafts up to the bifurcation, then the verifier's choice there."""
-    accepted = stands.int().cumprod(1).sum(1, keepdim=True)  # [B, 1]
-    last = best.shape[1] - 1
-    # a row is accepted beyond its last score only when the draft ended with EOS
-    decided = best.gather(1, accepted.clamp_max(last))
-    columns = [accepted, decided]
-    if logprobs:
-        place = torch.arange(last + 1, device=best.device)
-        chosen = torch.where(place < accepted, scores.drafts, best)
-        chosen = scores.gather(chosen.clamp_min(0))
-        columns.append(scores.spread(_log_probabilities(scores.raw, chosen)))
-        # ids and counts below 2**24 are exact in float32, so one tensor carries all
-        columns = [column.float() for column in columns]
     kept = []
-    for parent, (row, draft) in enumerate(
-        zip(torch.cat(columns, 1).tolist(), scores.drafted, strict=True)
-    ):
-        count = int(row[0])
-        tokens = list(draft[:count])
-        if not tokens or tokens[-1] != state.eos_id:
-            tokens.append(int(row[1]))
-        probabilities = row[2 : 2 + len(tokens)] if logprobs else None
-        kept.append(Kept(parent, tokens, len(draft), count, probabilities))
+    for row, (draft, choices) in enumerate(zip(state.drafts, best, strict=True)):
+        count = 0
+        for place, token in enumerate(draft):
+            if not (trusted and token == choices[place]) and not stands(row, place):
+                break
+            count += 1
+        # a row is accepted beyond its last place only when the draft ended with EOS
+        decided = choices[min(count, len(choices) - 1)]
+        tokens = ended(draft[:count], decided, state.eos_id)
+        of_tokens = None
+        if logprobs is not None:
+            chosen, drafted = logprobs
+            of_tokens = [*drafted[row][:count], *chosen[row][count : len(tokens)]]
+        kept.append(Kept(row, tokens, len(draft), count, of_tokens))
     return kept
+
+
+def keep(state: State, decisions: Sequence[tuple[int, int]]) -> list[Kept]:
+    """Keep so many drafted tokens of each row, then the decided token unless the output ended."""
+    return [
+        Kept(row, ended(draft[:count], token, state.eos_id), len(draft), count)
+        for row, (draft, (count, token)) in enumerate(zip(state.drafts, decisions, strict=True))
+    ]
+
+
+def ended(accepted: Sequence[int], decided: int, eos_id: int) -> list[int]:
+    """Return accepted tokens and the verifier's own behind them, unless they end with EOS."""
+    done = bool(accepted) and accepted[-1] == eos_id
+    return [*accepted] if done else [*accepted, decided]

@@ -17,13 +17,12 @@ from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-import torch
-
-from gec.decoding.acceptance import Kept, Scores
-from gec.decoding.decoder import State
+from gec.decoding.acceptance import Kept
+from gec.decoding.scores import Scores
+from gec.decoding.state import State
 from gec.errors import ConfigError
 
-Candidates = Sequence[Sequence[tuple[float, float]]]
+Candidates = Sequence[Sequence[tuple[float, int]]]
 """Per place of a row its best continuations: log-probability (nats) and id."""
 
 
@@ -58,17 +57,17 @@ class BeamSearch:
             raise ConfigError(f"beam size must be at least 1, not {self.size}")
 
     def __call__(self, state: State, scores: Scores) -> list[Kept]:
-        logprobs = scores.logits.float().log_softmax(-1)
-        width = min(2 * self.size, logprobs.shape[-1])
-        values, tokens = logprobs.topk(width, dim=-1)
-        # ids below 2**24 are exact in float32, so one transfer carries both
-        best = torch.stack([values, tokens.float()], -1).tolist()
+        values, tokens = scores.read(*scores.top(2 * self.size))
+        best = [
+            [list(zip(*place, strict=True)) for place in zip(*row, strict=True)]
+            for row in zip(values, tokens, strict=True)
+        ]
         rows_of: dict[int, list[int]] = defaultdict(list)
         for number, row in enumerate(state.rows):
             rows_of[row.sentence].append(number)
         kept: list[Kept] = []
         for numbers in rows_of.values():
-            kept += self._search(state, scores.drafted, numbers, best)
+            kept += self._search(state, state.drafts, numbers, best)
         return kept
 
     def _search(
@@ -98,7 +97,7 @@ class BeamSearch:
         """
         totals = [sum(state.rows[beam.row].logprobs + beam.logprobs) for beam in live]
         candidates = sorted(
-            (-(total + value), n, int(token), value)
+            (-(total + value), n, token, value)
             for n, (beam, total) in enumerate(zip(live, totals, strict=True))
             for value, token in best[beam.row][len(beam.tokens)]
         )[: 2 * self.size]

@@ -13,13 +13,13 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-import torch
-
-from gec.decoding.acceptance import Kept, Scores, keep
-from gec.decoding.decoder import Decoder, Hypothesis, LengthLimit, State
+from gec.decoding.acceptance import Kept, decide, keep
+from gec.decoding.decoder import Decoder, Hypothesis, LengthLimit
 from gec.decoding.drafters.small_model import FixedLength, SmallModelDrafter
 from gec.decoding.model import Model
-from gec.decoding.sampling import GREEDY, Sampling, draw, uniform
+from gec.decoding.sampling import GREEDY, Sampling, uniform
+from gec.decoding.scores import Scores
+from gec.decoding.state import State
 from gec.errors import ConfigError
 
 FALLBACK, ROLLBACK, LONGEST = 0.6, 2.0, 10
@@ -43,19 +43,20 @@ class Rollback:
             raise ConfigError(f"the rollback threshold must be >= 0 nats, not {self.threshold}")
 
     def __call__(self, state: State, scores: Scores) -> list[Kept]:
-        logits = scores.logits.float()
-        tokens = scores.drafts.clamp_min(0)[..., None]
-        entropy = logits.logsumexp(-1) - logits.gather(-1, tokens)[..., 0]
-        stands = (entropy <= self.threshold) & (scores.drafts >= 0)
-        accepted = stands.int().cumprod(1).sum(1)  # [B]
-        place = accepted.clamp_max(logits.shape[1] - 1)[:, None, None]
-        there = scores.logits.gather(1, place.expand(-1, 1, logits.shape[2]))[:, 0]
+        [wanted] = scores.logprobs(state.drafts)
+        best, drafted = scores.read(scores.best(), wanted)
+
+        def stands(row: int, place: int) -> bool:
+            likely: bool = -drafted[row][place] <= self.threshold
+            return likely
+
+        kept = decide(state, best, stands, trusted=False)
         if self.sampling.greedy:
-            decided = there.argmax(-1)
-        else:
-            numbers = torch.tensor([uniform(row) for row in state.rows], dtype=torch.float64)
-            decided = draw(self.sampling(there), numbers.to(there.device))
-        return keep(state, scores, accepted, decided)
+            return kept
+        last = [min(row.accepted, len(b) - 1) for row, b in zip(kept, best, strict=True)]
+        numbers = [uniform(row) for row in state.rows]
+        drawn = scores.at(last).distribution(self.sampling).draw(numbers)
+        return keep(state, [(row.accepted, t) for row, t in zip(kept, drawn, strict=True)])
 
 
 def big_little_decoder(

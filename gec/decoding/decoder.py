@@ -7,8 +7,6 @@ from collections import Counter, deque
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-import torch
-
 from gec.decoding.acceptance import Acceptance, Exact
 from gec.decoding.drafters import Drafter, NoDraft
 from gec.decoding.loop import step
@@ -91,7 +89,6 @@ class Decoder:
         finished = self._decode(waiting, batch_size)
         return [sorted(found, key=lambda h: (h.truncated, -h.score)) for found in finished]
 
-    @torch.inference_mode()
     def _decode(self, rows: Sequence[Row], batch_size: int) -> list[list[Hypothesis]]:
         """Decode the rows in their order, at most ``batch_size`` sentences at a time."""
         state = State(self.model, self.drafter, len(rows))

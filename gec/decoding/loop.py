@@ -22,7 +22,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TypeVar
 
-from gec.decoding.acceptance import Kept, Scores
+from gec.decoding.acceptance import Kept
+from gec.decoding.scores import Scores
 from gec.decoding.state import State
 
 AnyState = TypeVar("AnyState", bound=State)

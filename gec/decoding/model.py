@@ -7,9 +7,9 @@ output, key/value caches) is opaque to the loop and called its *memory*.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, Protocol, runtime_checkable
+from typing import Any, Protocol
 
-from torch import Tensor
+from gec.decoding.scores import Scores
 
 
 class Model(Protocol):
@@ -27,17 +27,17 @@ class Model(Protocol):
     def start(self, sources: Sequence[Sequence[int]]) -> Any:
         """Encode the sources (ids without BOS and EOS, any of them may be empty), a row each."""
 
-    def verify(self, memory: Any, tokens: Sequence[Sequence[int]], starts: Sequence[int]) -> Tensor:
+    def verify(self, memory: Any, tokens: Sequence[Sequence[int]], starts: Sequence[int]) -> Scores:
         """Score a block of tokens of every row in one pass.
 
         Args:
-            tokens: for row r the tokens that follow its first ``starts[r]`` ones. Rows may differ
-                in length; a shorter row's scores beyond its end mean nothing.
+            tokens: for row r the tokens that follow its first ``starts[r]`` ones, at least one.
+                Rows may differ in length.
             starts: how many tokens of each row the cache holds and shall keep; what an earlier,
                 rejected draft left beyond is dropped.
 
         Returns:
-            Logits [rows, longest block, vocabulary]; position i scores the token after tokens[i].
+            The scores of the token that follows each token of each block.
         """
 
     def select(self, memory: Any, rows: Sequence[int]) -> Any:
@@ -50,17 +50,4 @@ class Model(Protocol):
         """Return one memory: the rows of the first, then those of the second.
 
         Both arguments are consumed.
-        """
-
-
-@runtime_checkable
-class PackedModel(Model, Protocol):
-    """A model that can score ragged blocks without padding; the loop prefers that way."""
-
-    def verify_packed(
-        self, memory: Any, tokens: Sequence[Sequence[int]], starts: Sequence[int]
-    ) -> Tensor:
-        """Do as :meth:`verify`; return the rows' logits one after another, [N, vocabulary].
-
-        N is the number of tokens of all blocks.
         """

@@ -5,10 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-import torch
-
-from gec.decoding.acceptance import Acceptance, Conservative, Exact, Kept, Scores
+from gec.decoding.acceptance import Acceptance, Conservative, Exact, Kept
 from gec.decoding.beam import BeamSearch
+from gec.decoding.scores import Scores
 
 if TYPE_CHECKING:
     from gec.decoding.state import State
@@ -25,15 +24,12 @@ class Probable:
 
     def __call__(self, state: State, scores: Scores) -> list[Kept]:
         kept = self.rule(state, scores)
-        logits = scores.logits  # [B, T, V]
-        width = logits.shape[1]  # at least as many as the tokens of any row
-        padded = [[*choice.tokens, *[0] * (width - len(choice.tokens))] for choice in kept]
-        parents = torch.tensor([choice.parent for choice in kept], device=logits.device)
-        chosen = torch.tensor(padded, device=logits.device)[..., None]  # [B, T, 1]
-        found = logits[parents].float().log_softmax(-1).gather(-1, chosen)[..., 0].tolist()
+        rows: list[list[int]] = [[] for _ in state.rows]
+        for choice in kept:
+            rows[choice.parent] = choice.tokens
+        [found] = scores.read(*scores.logprobs(rows))
         return [
-            replace(choice, logprobs=values[: len(choice.tokens)])
-            for choice, values in zip(kept, found, strict=True)
+            replace(choice, logprobs=found[choice.parent][: len(choice.tokens)]) for choice in kept
         ]
 
 

@@ -7,13 +7,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-import torch
-from torch import Tensor
-
-from gec.decoding.acceptance import Kept, Scores
+from gec.decoding.acceptance import Kept
 from gec.decoding.drafters import Drafter
-from gec.decoding.model import Model, PackedModel
-from gec.decoding.packing import Packing
+from gec.decoding.model import Model
+from gec.decoding.scores import Scores
 from gec.decoding.trace import Pass
 
 
@@ -78,6 +75,7 @@ class State:
         memory: the model's memory of the rows; None before the first :meth:`admit`.
         draft_memory: the drafter's.
         finished: per sentence its finished hypotheses.
+        drafts: of each row's last draft what could stand, and so was scored.
     """
 
     def __init__(self, model: Model, drafter: Drafter, sentences: int) -> None:
@@ -87,6 +85,7 @@ class State:
         self.memory: Any = None
         self.draft_memory: Any = None
         self.finished: list[list[Hypothesis]] = [[] for _ in range(sentences)]
+        self.drafts: list[Sequence[int]] = []
 
     def admit(self, rows: Sequence[Row]) -> None:
         """Start new rows behind the live ones.
@@ -112,25 +111,17 @@ class State:
 
     def verify(self, drafts: Sequence[Sequence[int]]) -> Scores:
         """Score every row's last token and draft, as far as it can stand, in one pass."""
-        drafts = [self._cut(row, draft) for row, draft in zip(self.rows, drafts, strict=True)]
+        self.drafts = [self._cut(row, draft) for row, draft in zip(self.rows, drafts, strict=True)]
         lengths, starts = [len(row.tokens) for row in self.rows], self.held()
         blocks = []
-        for row, draft, start in zip(self.rows, drafts, starts, strict=True):
+        for row, draft, start in zip(self.rows, self.drafts, starts, strict=True):
             fed = draft[:-1] if draft and draft[-1] == self.eos_id else draft
             last = row.tokens[start - 1 :] if start else [self.bos_id, *row.tokens]
             blocks.append([*last, *fed])
-        packing = None
-        if starts != lengths:
-            logits = self.model.verify(self.memory, blocks, starts)
-            logits = _after(logits, [n - s for n, s in zip(lengths, starts, strict=True)])
-        elif len(set(map(len, blocks))) > 1 and isinstance(self.model, PackedModel):
-            logits = self.model.verify_packed(self.memory, blocks, starts)
-            packing = Packing.of([len(block) for block in blocks], logits.device)
-        else:
-            logits = self.model.verify(self.memory, blocks, starts)
-        width = logits.shape[1] if packing is None else packing.longest
-        padded = [[*draft, *[-1] * (width - len(draft))] for draft in drafts]
-        return Scores(logits, torch.tensor(padded, device=logits.device), drafts, packing)
+        scores = self.model.verify(self.memory, blocks, starts)
+        if starts == lengths:
+            return scores
+        return scores.after([n - s for n, s in zip(lengths, starts, strict=True)])
 
     def _cut(self, row: Row, draft: Sequence[int]) -> Sequence[int]:
         """Return a draft up to its first EOS, at which every output ends.
@@ -158,13 +149,3 @@ class State:
         """Keep the memories of only these rows, in this order; a row may repeat."""
         self.memory = self.model.select(self.memory, parents)
         self.draft_memory = self.drafter.select(self.draft_memory, parents)
-
-
-def _after(logits: Tensor, counts: Sequence[int]) -> Tensor:
-    """Return [B, T, V] without the first ``counts[r]`` places of each row r."""
-    width = logits.shape[1] - min(counts)
-    index = torch.arange(width, device=logits.device)
-    places = (torch.tensor(counts, device=logits.device)[:, None] + index).clamp_max(
-        logits.shape[1] - 1
-    )
-    return logits.gather(1, places[..., None].expand(-1, -1, logits.shape[2]))

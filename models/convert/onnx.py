@@ -25,7 +25,9 @@ from torch import Tensor, nn
 from gec.decoding.model import Model
 from gec.errors import ModelError
 from gec.models.convert.output import in_float32, needs, new_folder, save_tokenizer
-from gec.models.engines.verifier import Memory
+from gec.models.engines.eager import Memory
+from gec.models.engines.engine import padded
+from gec.models.engines.scores import TorchScores
 from gec.models.load.bundle import Bundle
 from gec.models.load.foreign import read_json
 from gec.models.load.prefixes import prefixed
@@ -186,11 +188,10 @@ class _Decoder(nn.Module):
         layers = cast(Iterable[DecoderLayer], network.decoder)
         parts = [torch.split(x, heads, 2) for x in (keys, values, source_keys, source_values)]
         caches = [_Appended(k, v, (sk, sv)) for k, v, sk, sv in zip(*parts, strict=True)]
-        x = network._embed(tokens, index.clamp_max(config.max_positions - 1), "decoder")
+        x = network.embed(tokens, index.clamp_max(config.max_positions - 1), "decoder")
         for layer, cache in zip(layers, caches, strict=True):
             x = layer(x, cache, positions, mask[:, None, None])
-        x = network.decoder_norm(x)
-        logits = network.output(x * config.width**-0.5 if config.scale_output else x)
+        logits = network.output(network.final(x))
         new_keys, new_values = ([cache.new[i] for cache in caches] for i in (0, 1))
         return logits, torch.cat(new_keys, 2), torch.cat(new_values, 2)
 
@@ -261,7 +262,7 @@ class OnnxModel:
 
     def verify(
         self, memory: Memory, tokens: Sequence[Sequence[int]], starts: Sequence[int]
-    ) -> Tensor:
+    ) -> TorchScores:
         (cache,) = memory.caches
         block = self._pad(tokens)
         length = max(starts)
@@ -276,7 +277,7 @@ class OnnxModel:
             mask=self._mask(memory.lengths, cache.source_keys.shape[1]),
         )
         cache.write(keys, values, Positions.of(starts, block.shape[1], block.device))
-        return logits
+        return TorchScores.padded(logits, [len(row) for row in tokens])
 
     def select(self, memory: Memory, rows: Sequence[int]) -> Memory:
         memory.caches[0].select(torch.tensor(rows))
@@ -290,8 +291,7 @@ class OnnxModel:
         return torch.arange(width) < torch.tensor(lengths)[:, None]
 
     def _pad(self, rows: Sequence[Sequence[int]]) -> Tensor:
-        width = max(map(len, rows))
-        return torch.tensor([[*row, *[self._pad_id] * (width - len(row))] for row in rows])
+        return padded(rows, self._pad_id, torch.device("cpu"))
 
 
 def _run(session: Any, **inputs: Tensor) -> list[Tensor]:

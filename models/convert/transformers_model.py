@@ -1,13 +1,9 @@
-"""Hugging Face models in our decoding loop, and our decoding in Hugging Face's ``generate``.
+"""Hugging Face models in our decoding loop.
 
 - :func:`load_huggingface`: a folder as a corrector, whatever sequence-to-sequence model it holds;
-- :class:`HuggingFaceModel`: meets the loop's protocol with any ``AutoModelForSeq2SeqLM``;
-- :func:`generate`: input-guided aggressive decoding (Ge et al. 2022, Algorithm 1) of such a model,
-  token for token its greedy output, in batches;
-- :func:`input_guided`: the same as a ``custom_generate`` strategy of ``model.generate``.
+- :class:`HuggingFaceModel`: meets the loop's protocol with any ``AutoModelForSeq2SeqLM``.
 
-The library's own prompt lookup searches the decoder's tokens only, so it cannot copy the encoder's
-input, and its assisted decoding takes one sentence at a time.
+Our decoding in the library's ``generate`` is :mod:`gec.models.convert.transformers_generate`.
 """
 
 from __future__ import annotations
@@ -23,14 +19,12 @@ from torch import Tensor
 
 from gec.correct.corrector import Corrector
 from gec.correct.options import Options, Setting
-from gec.decoding.decoder import Decoder, LengthLimit, State
-from gec.decoding.drafters import Drafter, NoDraft
-from gec.decoding.drafters.copy import unique_suffix_match
 from gec.decoding.model import Model
-from gec.errors import ConfigError, ModelError
+from gec.errors import ModelError
 from gec.models.convert.huggingface import from_huggingface
 from gec.models.convert.huggingface_families import FAMILIES
 from gec.models.convert.output import needs
+from gec.models.engines.scores import TorchScores
 from gec.models.load.foreign import of_huggingface, read_json
 from gec.models.load.prefixes import Prefixed, verifier
 
@@ -177,9 +171,15 @@ class HuggingFaceModel:
         self._encoded = encoded or {}
         self._processors = processors
 
+    @property
+    def threads(self) -> int:
+        """How many threads of a CPU compute."""
+        return torch.get_num_threads()
+
+    @torch.inference_mode()
     def start(self, sources: Sequence[Sequence[int]]) -> Memory:
         rows = [(*self._prefix, *source, *self._suffix) for source in sources]
-        tokens, mask = self._padded(rows)
+        tokens, mask = self.padded(rows)
         if all(row in self._encoded for row in rows):
             width = tokens.shape[1]
             known = [self._encoded[row] for row in rows]
@@ -189,21 +189,22 @@ class HuggingFaceModel:
             encoded = encoder(input_ids=tokens, attention_mask=mask).last_hidden_state
         return Memory(encoded, mask, [[] for _ in rows], None)
 
+    @torch.inference_mode()
     def verify(
         self, memory: Memory, tokens: Sequence[Sequence[int]], starts: Sequence[int]
-    ) -> Tensor:
+    ) -> TorchScores:
         for fed, start, new in zip(memory.fed, starts, tokens, strict=True):
             fed[start:] = new
         first = 0 if memory.cache is None else min(starts)
-        block, _ = self._padded([fed[first:] for fed in memory.fed])
-        logits = self._forward(memory, block, first)
+        block, _ = self.padded([fed[first:] for fed in memory.fed])
+        logits = self._forward(memory, block, first)  # [B, T, V]
         # a row's new tokens are the last of what it was fed
-        places = torch.arange(max(map(len, tokens)), device=block.device)
-        places = places + torch.tensor(starts, device=block.device)[:, None] - first
-        places = places.clamp_max(block.shape[1] - 1)
-        logits = logits.gather(1, places[..., None].expand(-1, -1, logits.shape[2]))
-        return self._process(logits, memory, starts) if self._processors else logits
+        before = [start - first for start in starts]
+        lengths = [len(fed) - first for fed in memory.fed]
+        scores = TorchScores.padded(logits, lengths).after(before)
+        return self._process(scores, memory, starts) if self._processors else scores
 
+    @torch.inference_mode()
     def select(self, memory: Memory, rows: Sequence[int]) -> Memory:
         index = torch.tensor(rows, device=memory.encoded.device)
         if memory.cache is not None:
@@ -211,6 +212,7 @@ class HuggingFaceModel:
         fed = [list(memory.fed[row]) for row in rows]
         return Memory(memory.encoded[index], memory.mask[index], fed, memory.cache)
 
+    @torch.inference_mode()
     def join(self, memory: Memory, other: Memory) -> Memory:
         """Return both memories' rows; what the caches held is computed again."""
         width = max(memory.encoded.shape[1], other.encoded.shape[1])
@@ -237,18 +239,18 @@ class HuggingFaceModel:
         ).logits
         return logits
 
-    def _process(self, logits: Tensor, memory: Memory, starts: Sequence[int]) -> Tensor:
+    def _process(self, scores: TorchScores, memory: Memory, starts: Sequence[int]) -> TorchScores:
         """Let the library's processors change every place's scores, as its own loop would."""
         assert self._processors is not None
-        logits = logits.float().clone()
+        logits = scores.logits.float().clone()  # [B, T, V]
         for r, (fed, start) in enumerate(zip(memory.fed, starts, strict=True)):
             tokens = torch.tensor([fed], device=logits.device)
             for i in range(len(fed) - start):
-                scores = logits[r, i : i + 1]
-                logits[r, i] = self._processors(tokens[:, : start + i + 1], scores)[0]
-        return logits
+                own = logits[r, i : i + 1]
+                logits[r, i] = self._processors(tokens[:, : start + i + 1], own)[0]
+        return TorchScores.padded(logits, scores.lengths)
 
-    def _padded(self, rows: Sequence[Sequence[int]]) -> tuple[Tensor, Tensor]:
+    def padded(self, rows: Sequence[Sequence[int]]) -> tuple[Tensor, Tensor]:
         """Return ids and mask, both [B, longest]."""
         width = max(map(len, rows))
         ids = [[*row, *[self._pad] * (width - len(row))] for row in rows]
@@ -270,134 +272,3 @@ def wrapped(model: Any, source_prefix: Sequence[int] = ()) -> Model:
     outer = Prefixed(adapter, (), (adapter.bos_id,))
     outer.bos_id = forced
     return outer
-
-
-# ---------------------------------------------------------------------------------------- strategy
-
-
-class InputDrafter(Drafter):
-    """Copies the source after a unique suffix match, from sources that hold special tokens.
-
-    As :class:`gec.decoding.drafters.copy.CopyDrafter`, but what the source has around its words is
-    not for the output: it is left out before it is searched.
-    """
-
-    def __init__(self, special: Collection[int]) -> None:
-        self._special = frozenset(special)
-
-    def propose(self, state: State) -> list[list[int]]:
-        drafts: list[list[int]] = []
-        for row in state.rows:
-            words = [token for token in row.source if token not in self._special]
-            # a first token that is forced, or that the model learnt, is special as well
-            said = [token for token in row.tokens if token not in self._special]
-            end = unique_suffix_match([-1, *words], [-1, *said])
-            drafts.append([] if end is None else [*words[end:], state.eos_id])
-        return drafts
-
-
-def generate(
-    model: Any, input_ids: Tensor, attention_mask: Tensor | None = None, **settings: Any
-) -> Tensor:
-    """Return the greedy output of a sequence-to-sequence model, decoded from drafts of its input.
-
-    Args:
-        model: an ``AutoModelForSeq2SeqLM`` in evaluation mode.
-        input_ids, attention_mask: [B, S], as its tokenizer makes them, padded on the right.
-        settings: for the model's own ``generate``: ``max_new_tokens``, ...
-
-    Returns:
-        Ids [B, T] as ``model.generate(..., num_beams=1, do_sample=False)`` returns them.
-
-    Raises:
-        ConfigError: settings ask for what is not greedy decoding.
-    """
-    found: Tensor = model.generate(
-        input_ids=input_ids,
-        attention_mask=attention_mask,
-        custom_generate=input_guided(input_ids, attention_mask),
-        **{"num_beams": 1, "do_sample": False} | settings,
-    )
-    return found
-
-
-def input_guided(
-    input_ids: Tensor, attention_mask: Tensor | None = None, *, draft: bool = True
-) -> Callable[..., Tensor]:
-    """Return a decoding strategy for ``model.generate(..., custom_generate=input_guided(ids))``.
-
-    The library hands a strategy the encoder's output, not its input: hence the ids here.
-
-    Args:
-        input_ids, attention_mask: [B, S], the same as for ``generate``.
-        draft: False decodes token by token with the same code, to compare.
-    """
-    kept = torch.ones_like(input_ids) if attention_mask is None else attention_mask
-    sources = [
-        tuple(token for token, keep in zip(ids, row, strict=True) if keep)
-        for ids, row in zip(input_ids.tolist(), kept.tolist(), strict=True)
-    ]
-
-    def strategy(
-        model: Any,
-        input_ids: Tensor,
-        *,
-        logits_processor: Any,
-        stopping_criteria: Any,
-        generation_config: Any,
-        encoder_outputs: Any = None,
-        **others: Any,
-    ) -> Tensor:
-        _check_greedy(generation_config, stopping_criteria, others)
-        encoded = None
-        if encoder_outputs is not None and len(encoder_outputs[0]) == len(sources):
-            states = encoder_outputs[0]
-            encoded = {s: x[k.bool()] for s, x, k in zip(sources, states, kept, strict=True)}
-        adapter = HuggingFaceModel(
-            model, whole=True, encoded=encoded, processors=logits_processor or None
-        )
-        loop, fed = _begin(adapter, input_ids)
-        special = {adapter.bos_id, adapter.eos_id, generation_config.pad_token_id}
-        special |= {generation_config.bos_token_id, generation_config.forced_bos_token_id}
-        room = generation_config.max_length - input_ids.shape[1]
-        decoder = Decoder(
-            loop,
-            InputDrafter(special - {None}) if draft else NoDraft(),
-            limit=LengthLimit(0, room),
-        )
-        found = decoder.decode(sources, batch_size=len(sources))
-        rows = [
-            [*fed, *best.tokens, *([] if best.truncated else [adapter.eos_id])]
-            for best, *_ in found
-        ]
-        return adapter._padded(rows)[0]
-
-    return strategy
-
-
-def _begin(adapter: HuggingFaceModel, decoder_ids: Tensor) -> tuple[Model, list[int]]:
-    """Return the model behind what the decoder is to be fed first, and that; one for all rows."""
-    rows: list[list[int]] = decoder_ids.tolist()
-    if any(row != rows[0] for row in rows):
-        raise ConfigError("input_guided needs the same decoder_input_ids for all rows")
-    fed = rows[0]
-    adapter.bos_id = fed[-1]
-    return (Prefixed(adapter, (), fed[:-1]) if fed[1:] else adapter), fed
-
-
-def _check_greedy(generation: Any, stopping: Any, others: Mapping[str, Any]) -> None:
-    """Raise ConfigError where the settings ask for more than greedy decoding of tokens."""
-    asked = {
-        "num_beams": generation.num_beams not in (None, 1),
-        "do_sample": bool(generation.do_sample),
-        "num_return_sequences": generation.num_return_sequences not in (None, 1),
-        "return_dict_in_generate": bool(generation.return_dict_in_generate),
-        "streamer": others.get("streamer") is not None,
-        "assistant_model": others.get("assistant_model") is not None,
-    }
-    if names := [name for name, is_so in asked.items() if is_so]:
-        raise ConfigError(f"input_guided decodes greedily and returns ids: leave out {names[0]}")
-    known = ("MaxLengthCriteria", "EosTokenCriteria")
-    strange = [type(c).__name__ for c in stopping or [] if type(c).__name__ not in known]
-    if strange:
-        raise ConfigError(f"input_guided ends at EOS or the length limit, not by {strange[0]}")

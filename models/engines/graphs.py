@@ -1,46 +1,43 @@
-"""The Transformer as the loop's verifier on a GPU: every pass is one CUDA graph.
+"""The Transformer as an engine on a GPU: every pass is one CUDA graph.
 
 A pass over a few tokens of a sentence is a hundred small kernels, and launching them takes longer
 than running them. A CUDA graph launches all at once, but freezes addresses and shapes. So rows,
 source length, block and cache are rounded up, and the passes of one such shape share static
 buffers, a :class:`_Workspace`; the last memory that was used lies in them, any other one aside.
 What differs from pass to pass is copied into the buffers: tokens and where each row's block starts,
-in one transfer. A graph ends with hidden states. The output layer comes after it and sees only the
-tokens that were asked for: logits of all places, padding too, would be by far the largest buffer.
+in one transfer. A graph ends with hidden states. Heads come after it and see only the tokens that
+were asked for: logits of all places, padding too, would be by far the largest buffer.
 
-Nothing here needs a GPU but :class:`CudaGraphs`: :func:`uncaptured` runs the same code anywhere.
+Nothing here needs a GPU but :class:`gec.models.engines.capture.CudaGraphs`.
 """
 
 from __future__ import annotations
 
-import logging
 import os
 from collections import OrderedDict
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from functools import partial
-from threading import Lock, RLock
-from typing import Any, cast
+from threading import RLock
+from typing import cast
 from weakref import ReferenceType, ref
 
 import torch
 from torch import Tensor
 
-from gec.decoding.packing import Packing
+from gec.models.engines.capture import Body, CudaGraphs, uncaptured
+from gec.models.engines.engine import Block
 from gec.models.network.cache import LayerCache, Positions
+from gec.models.network.packing import Packing
 from gec.models.network.transformer import DecoderLayer, Transformer
 
-Body = Callable[[], Tensor]
-"""Work on static buffers only; doing it again changes nothing."""
+__all__ = ["Body", "CudaGraphs", "GraphEngine", "StaticMemory", "rounded", "uncaptured", "wanted"]
 
 _CAPTURED_AT = 3  # uses of a shape: capturing takes longer than a pass, and waits for the device
 _SHORTEST_SOURCE, _SHORTEST_BLOCK, _SHORTEST_CACHE = 16, 8, 64
 _AHEAD = 32  # places that a new cache has beyond the source's length
 _STEP = 64  # above it sizes are its multiples
 _WORKSPACES, _BYTES = 64, 1 << 32  # beyond either the least recently used goes
-
-_log = logging.getLogger(__name__)
-_CAPTURING = Lock()  # PyTorch captures one graph at a time
 
 
 def wanted(device: torch.device) -> bool:
@@ -60,78 +57,9 @@ def rounded(count: int, least: int = 1) -> int:
     return max(least, size)
 
 
-def uncaptured(body: Body) -> Body:
-    """Return what repeats a body: the body."""
-    return body
-
-
-class CudaGraphs:
-    """Captures bodies as CUDA graphs of one device that share one pool of memory.
-
-    The first replay is compared with the body itself. Where capturing fails or the results differ
-    there is one warning, and nothing is captured from then on.
-    """
-
-    def __init__(self, device: torch.device) -> None:
-        self._device = device
-        self._stream: Any = None  # one: libraries keep a workspace for every stream
-        self._pool: Any = None
-        self._broken = False
-
-    def __call__(self, body: Body) -> Body:
-        if self._broken:
-            return body
-        with _CAPTURING, torch.cuda.device(self._device):
-            return self._captured(body)
-
-    def _captured(self, body: Body) -> Body:
-        if self._stream is None:
-            self._stream = torch.cuda.Stream(self._device)  # type: ignore[no-untyped-call]
-        current = torch.cuda.current_stream()
-        self._stream.wait_stream(current)
-        graph = torch.cuda.CUDAGraph()
-        try:
-            with torch.cuda.stream(self._stream):  # it is left even where a capture fails
-                body()  # libraries make their workspaces before the capture
-                expected = body().clone()
-                result = self._capture(graph, body)
-                result.fill_(torch.nan)
-                graph.replay()
-                torch.testing.assert_close(result, expected, equal_nan=True)
-        except (RuntimeError, AssertionError) as error:
-            self._broken = True
-            reason = (str(error).splitlines() or [type(error).__name__])[0]
-            _log.warning("passes are not captured as CUDA graphs: %s", reason)
-            return body
-        finally:
-            current.wait_stream(self._stream)
-
-        def replay() -> Tensor:
-            graph.replay()
-            return result
-
-        return replay
-
-    def _capture(self, graph: torch.cuda.CUDAGraph, body: Body) -> Tensor:
-        options: Any = {
-            "pool": self._pool,
-            "stream": self._stream,  # the default one may be another device's
-            "capture_error_mode": "thread_local",
-        }
-        # what torch itself makes for a capture must be of use outside inference mode, too
-        with (
-            torch.inference_mode(False),
-            torch.cuda.graph(graph, **options),
-            torch.inference_mode(),
-        ):
-            result = body()
-        self._pool = graph.pool()
-        return result
-
-
 @dataclass(slots=True, weakref_slot=True, eq=False)
 class StaticMemory:
-    """Rows of a :class:`GraphVerifier`: B, their number rounded up.
+    """Rows of a :class:`GraphEngine`: B, their number rounded up.
 
     Attributes:
         lengths: of the rows' sources, EOS included.
@@ -151,9 +79,30 @@ class _Repeated:
 
     body: Body
     inputs: Tensor
-    bytes: int = 0  # of its output, where that is its own
     uses: int = 0
     replay: Body | None = None
+
+
+_Shape = tuple[int, int, int | None]
+"""Block length; the first decoder layer that runs, and the one before which it stops."""
+
+
+@dataclass(slots=True)
+class _Pass:
+    """What is done with a block of one shape, its result and what it begins with.
+
+    Attributes:
+        hidden: [B, T, D], what comes out.
+        states: [B, T, D], what goes into a layer behind the first; None: tokens do.
+    """
+
+    work: _Repeated
+    hidden: Tensor
+    states: Tensor | None
+
+    @property
+    def bytes(self) -> int:
+        return self.hidden.nbytes + (0 if self.states is None else self.states.nbytes)
 
 
 @dataclass(slots=True)
@@ -180,7 +129,7 @@ class _Workspace:
 
     buffers: _Buffers
     encoding: _Repeated | None = None
-    passes: dict[int, _Repeated] = field(default_factory=dict)  # by block length
+    passes: dict[_Shape, _Pass] = field(default_factory=dict)
     owner: ReferenceType[StaticMemory] | None = None
 
     @property
@@ -203,18 +152,27 @@ def _encode(network: Transformer, space: _Buffers, tokens: Tensor) -> Tensor:
     return space.source
 
 
-def _decode(network: Transformer, space: _Buffers, inputs: Tensor, hidden: Tensor) -> Tensor:
+def _decode(
+    network: Transformer,
+    space: _Buffers,
+    inputs: Tensor,
+    hidden: Tensor,
+    states: Tensor | None,
+    layers: slice,
+) -> Tensor:
     """Write and return hidden states [B, T, D] of ``inputs`` [B, 1 + T]: starts, then tokens."""
     starts, tokens = inputs[:, :1], inputs[:, 1:]
-    index = starts + torch.arange(tokens.shape[1], device=inputs.device)
+    index = starts + torch.arange(tokens.shape[1], device=inputs.device)  # [B, T]
     end = space.target.shape[3]
-    mask = torch.arange(end, device=inputs.device) <= index[:, :, None]
+    mask = torch.arange(end, device=inputs.device) <= index[:, :, None]  # [B, T, L]
     positions = Positions(index, None, end, mask[:, None], False)
-    return hidden.copy_(network.decode_block(tokens, space.caches, positions, space.source_mask()))
+    x = network.embed_block(tokens, positions) if states is None else states
+    x = network.decode_layers(x, space.caches, positions, space.source_mask(), layers)
+    return hidden.copy_(network.final(x) if layers.stop is None else x)
 
 
-class GraphVerifier:
-    """Meets :class:`gec.decoding.model.PackedModel`; its logits are those of a TransformerVerifier.
+class GraphEngine:
+    """Meets :class:`gec.models.engines.engine.LayeredEngine`; its states are an EagerEngine's.
 
     Args:
         capture: makes a body repeatable.
@@ -238,9 +196,8 @@ class GraphVerifier:
         self._workspaces: OrderedDict[tuple[int, int, int], _Workspace] = OrderedDict()
         self._lock = RLock()  # the buffers are shared by all who decode
 
-    # --------------------------------------------------------------------- what the loop calls
+    # --------------------------------------------------------------------- what a head calls -
 
-    @torch.inference_mode()
     def start(self, sources: Sequence[Sequence[int]]) -> StaticMemory:
         lengths = [len(source) + 1 for source in sources]
         s = min(rounded(max(lengths), _SHORTEST_SOURCE), self.max_positions)
@@ -257,23 +214,15 @@ class GraphVerifier:
             self._repeat(space.encoding, rows)
         return memory
 
-    @torch.inference_mode()
-    def verify(
-        self, memory: StaticMemory, tokens: Sequence[Sequence[int]], starts: Sequence[int]
-    ) -> Tensor:
-        with self._lock:
-            return self.network.output(self._hidden(memory, tokens, starts))
+    def run(self, memory: StaticMemory, block: Block) -> Tensor:
+        return self._states(memory, block, 0, None, None)
 
-    @torch.inference_mode()
-    def verify_packed(
-        self, memory: StaticMemory, tokens: Sequence[Sequence[int]], starts: Sequence[int]
-    ) -> Tensor:
-        with self._lock:
-            hidden = self._hidden(memory, tokens, starts)
-            packing = Packing.of([len(row) for row in tokens], hidden.device)
-            return self.network.output(packing.gather(hidden))
+    def first(self, memory: StaticMemory, block: Block, layers: int) -> Tensor:
+        return self._states(memory, block, 0, layers, None)
 
-    @torch.inference_mode()
+    def rest(self, memory: StaticMemory, block: Block, states: Tensor, layers: int) -> Tensor:
+        return self._states(memory, block, layers, None, states)
+
     def select(self, memory: StaticMemory, rows: Sequence[int]) -> StaticMemory:
         with self._lock:
             source, target = self._content(memory)
@@ -283,7 +232,6 @@ class GraphVerifier:
         lengths = [memory.lengths[row] for row in rows]
         return StaticMemory(lengths, (b, *memory.shape[1:]), aside)
 
-    @torch.inference_mode()
     def join(self, memory: StaticMemory, other: StaticMemory) -> StaticMemory:
         lengths = memory.lengths + other.lengths
         _, s, length = map(max, memory.shape, other.shape)
@@ -303,26 +251,45 @@ class GraphVerifier:
 
     # ---------------------------------------------------------------------------------- passes
 
-    def _hidden(
-        self, memory: StaticMemory, tokens: Sequence[Sequence[int]], starts: Sequence[int]
+    def _states(
+        self,
+        memory: StaticMemory,
+        block: Block,
+        first: int,
+        stop: int | None,
+        states: Tensor | None,
     ) -> Tensor:
-        """Return the hidden states [rows, longest block, D]; the next pass writes over them."""
-        longest = max(map(len, tokens))
-        t = 1 if longest == 1 else rounded(longest, _SHORTEST_BLOCK)
-        self._reserve(memory, max(starts) + t)
-        space = self._taken(memory)
-        if t not in space.passes:
-            space.passes[t] = self._pass(space.buffers, t)
-        rows = [[start, *row] for start, row in zip(starts, tokens, strict=True)]
-        return self._repeat(space.passes[t], rows)[: len(tokens), :longest]
+        """Run layers ``first`` to ``stop``, behind states of the block or from its tokens.
 
-    def _pass(self, buffers: _Buffers, t: int) -> _Repeated:
+        Returns what they give in the block's layout, not in a buffer of ours.
+        """
+        longest = max(block.lengths)
+        t = 1 if longest == 1 else rounded(longest, _SHORTEST_BLOCK)
+        rows = [[start, *row] for start, row in zip(block.starts, block.tokens, strict=True)]
+        packing = Packing.of(block.lengths, self.network.device) if block.ragged else None
+        with self._lock:
+            self._reserve(memory, max(block.starts) + t)
+            space = self._taken(memory)
+            shape = t, first, stop
+            if shape not in space.passes:
+                space.passes[shape] = self._pass(space.buffers, shape)
+            done = space.passes[shape]
+            if states is not None and done.states is not None:
+                given = states if packing is None else packing.spread(states)
+                done.states[: len(rows), :longest] = given
+            hidden = self._repeat(done.work, rows)[: len(rows), :longest]
+            return hidden.clone() if packing is None else packing.gather(hidden)
+
+    def _pass(self, buffers: _Buffers, shape: _Shape) -> _Pass:
+        t, first, stop = shape
         b, width = buffers.ends.shape[0], self.network.config.width
-        self._make_room(b * t * width * buffers.source.element_size(), new=False)
+        needed = (2 if first else 1) * b * t * width * buffers.source.element_size()
+        self._make_room(needed, new=False)
         hidden = buffers.source.new_empty(b, t, width)
+        states = torch.zeros_like(hidden) if first else None
         inputs = buffers.ends.new_zeros(b, 1 + t)
-        body = partial(_decode, self.network, buffers, inputs, hidden)
-        return _Repeated(body, inputs, hidden.nbytes)
+        body = partial(_decode, self.network, buffers, inputs, hidden, states, slice(first, stop))
+        return _Pass(_Repeated(body, inputs), hidden, states)
 
     def _repeat(self, work: _Repeated, rows: Sequence[Sequence[int]]) -> Tensor:
         """Do the work for these rows, which are padded."""

@@ -27,11 +27,16 @@ from safetensors.torch import save_file
 from gec.decoding.decoder import LengthLimit
 from gec.decoding.parts import Parts
 from gec.errors import ConfigError, ModelError
+from gec.models.engines.eager import RememberingEngine
+from gec.models.engines.exit_verifier import EarlyExitVerifier
+from gec.models.engines.heads_verifier import HeadsVerifier
+from gec.models.engines.nat_blocks import TransformerBlocks
 from gec.models.engines.quantization import check_finite, count_parameters
+from gec.models.engines.verifier import Verifier
 from gec.models.load.bundle import check_vocabulary, read_config, write_config
 from gec.models.load.foreign import ForeignSubwords, TextTokenizer
 from gec.models.load.places import find
-from gec.models.load.prefixes import verifier
+from gec.models.load.prefixes import engine, verifier
 from gec.models.load.weights import (
     check_sizes,
     laid_out,
@@ -40,9 +45,8 @@ from gec.models.load.weights import (
     reason,
     write_weights,
 )
-from gec.models.network.early_exit import EarlyExitVerifier
-from gec.models.network.heads import Heads, HeadsVerifier
-from gec.models.network.nat import NatConfig, NatTransformer, RememberingVerifier, TransformerBlocks
+from gec.models.network.heads import Heads
+from gec.models.network.nat import NatConfig, NatTransformer
 from gec.models.network.transformer import Transformer, TransformerConfig
 from gec.text.vocabulary import OwnVocabulary, TextCodec, load_vocabulary
 
@@ -84,14 +88,15 @@ class GenerationBundle:
         Raises:
             ModelError: the drafter or the heads do not fit the network.
         """
-        model = verifier(self.network)
+        model, runs = verifier(self.network), engine(self.network)
         blocks = None
         if self.nat is not None:
             remembering = None
             if self.nat.nat.shared_encoder:
-                model = remembering = RememberingVerifier(self.network)
+                remembering = RememberingEngine(self.network)
+                model = Verifier(remembering)
             blocks = TransformerBlocks(self.nat, remembering)
-        heads = HeadsVerifier(self.network, self.heads) if self.heads else None
+        heads = HeadsVerifier(runs, self.heads) if self.heads else None
         most = model.max_positions - 1
         longest = min(self.config.get("longest", most), most)
         split = self.config.get("split", True)
@@ -105,7 +110,7 @@ class GenerationBundle:
             longest,
             split,
             smaller=tuple(verifier(n) for n in largest_first(self.smaller.values())),
-            early=EarlyExitVerifier(self.network, layers) if layers else None,
+            early=EarlyExitVerifier(runs, layers) if layers else None,
         )
 
 

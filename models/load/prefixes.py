@@ -9,28 +9,34 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from torch import Tensor
-
-from gec.decoding.model import Model, PackedModel
+from gec.decoding.model import Model
+from gec.decoding.scores import Scores
 from gec.errors import ModelError
 from gec.models.engines import graphs
+from gec.models.engines.eager import EagerEngine
+from gec.models.engines.engine import LayeredEngine
 from gec.models.engines.inference import Network
-from gec.models.engines.llama_verifier import LlamaVerifier
-from gec.models.engines.verifier import TransformerVerifier
+from gec.models.engines.llama_engine import LlamaEngine
+from gec.models.engines.verifier import Verifier
 from gec.models.network.llama import Llama
-from gec.models.network.transformer import TransformerConfig
+from gec.models.network.transformer import Transformer, TransformerConfig
 
 
 def verifier(network: Network) -> Model:
-    """Return the network as the loop's model, with the prefixes its settings name.
-
-    On a GPU the passes of an encoder-decoder are CUDA graphs where GEC_GRAPHS=on asks for them.
-    """
+    """Return the network as the loop's model, with the prefixes its settings name."""
     if isinstance(network, Llama):
-        return LlamaVerifier(network)
-    captured = graphs.wanted(network.device)
-    model: Model = graphs.GraphVerifier(network) if captured else TransformerVerifier(network)
-    return prefixed(model, network.config)
+        return Verifier(LlamaEngine(network))
+    return prefixed(Verifier(engine(network)), network.config)
+
+
+def engine(network: Transformer) -> LayeredEngine:
+    """Return what runs an encoder-decoder.
+
+    On a GPU its passes are CUDA graphs if GEC_GRAPHS=on asks for them.
+    """
+    if graphs.wanted(network.device):
+        return graphs.GraphEngine(network)
+    return EagerEngine(network)
 
 
 def prefixed(model: Model, config: TransformerConfig) -> Model:
@@ -46,8 +52,6 @@ def prefixed(model: Model, config: TransformerConfig) -> Model:
         raise ModelError(
             f"the model's {model.max_positions} positions leave none beside its prefixes"
         )
-    if isinstance(model, PackedModel):
-        return PackedPrefixed(model, *prefixes)
     return Prefixed(model, *prefixes)
 
 
@@ -66,13 +70,18 @@ class Prefixed:
         self._source, self._decoder = list(source_prefix), list(decoder_prefix)
         self.max_positions = model.max_positions - max(len(self._source), len(self._decoder))
 
+    @property
+    def threads(self) -> int:
+        """How many threads of a CPU compute."""
+        return int(getattr(self.model, "threads", 1))
+
     def start(self, sources: Sequence[Sequence[int]]) -> Any:
         memory = self.model.start([[*self._source, *source] for source in sources])
         if self._decoder:  # into the cache, for good: no later start lies before it
             self.model.verify(memory, [self._decoder] * len(sources), [0] * len(sources))
         return memory
 
-    def verify(self, memory: Any, tokens: Sequence[Sequence[int]], starts: Sequence[int]) -> Tensor:
+    def verify(self, memory: Any, tokens: Sequence[Sequence[int]], starts: Sequence[int]) -> Scores:
         fed = len(self._decoder)
         return self.model.verify(memory, tokens, [fed + start for start in starts])
 
@@ -81,15 +90,3 @@ class Prefixed:
 
     def join(self, memory: Any, other: Any) -> Any:
         return self.model.join(memory, other)
-
-
-class PackedPrefixed(Prefixed):
-    """Around a :class:`gec.decoding.model.PackedModel`, whose packed blocks it passes on."""
-
-    model: PackedModel
-
-    def verify_packed(
-        self, memory: Any, tokens: Sequence[Sequence[int]], starts: Sequence[int]
-    ) -> Tensor:
-        fed = len(self._decoder)
-        return self.model.verify_packed(memory, tokens, [fed + start for start in starts])

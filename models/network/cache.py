@@ -17,7 +17,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-from gec.decoding.packing import Packing
+from gec.models.network.packing import Packing
 
 
 @dataclass(slots=True)

@@ -19,7 +19,6 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 from gec.errors import ModelError
-from gec.models.engines.verifier import check_computed
 from gec.models.network.cache import Positions, SelfCache
 from gec.models.network.transformer import attention
 from gec.untrusted import size_of
@@ -293,14 +292,12 @@ class Llama(nn.Module):
     def decode_block(
         self, tokens: Tensor, caches: list[SelfCache], positions: Positions, wanted: Tensor
     ) -> Tensor:
-        """Return the logits [M, V] at the M tokens of a packed block [N] that ``wanted`` marks."""
-        x = self.embedding(tokens)
+        """Return the hidden states [M, D] of a packed block [N] where ``wanted`` [N] marks M."""
+        x = self.embedding(tokens)  # [N, D]
         cos, sin = (part[positions.index, None].to(x) for part in self.angles())  # [N, 1, d/2]
         for layer, cache in zip(cast(Iterable[Layer], self.layers), caches, strict=True):
             x = layer.block(x, cos, sin, cache, positions)
-        x = self.norm(x[wanted])
-        check_computed(x)
-        return self.output(x)
+        return self.norm(x[wanted])
 
     def angles(self) -> tuple[Tensor, Tensor]:
         """Return cosines and sines [max_positions, d/2], which are computed once."""

@@ -16,7 +16,6 @@ anew before every layer of the decoder.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import asdict, dataclass, fields
 from typing import Any, cast
 
@@ -25,7 +24,6 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 from gec.errors import ModelError
-from gec.models.engines.verifier import Memory, TransformerVerifier
 from gec.models.network.cache import LayerCache, PassingCache, Positions
 from gec.models.network.transformer import Transformer, TransformerConfig
 
@@ -112,11 +110,11 @@ class NatTransformer(Transformer):
             if config.positions == "learned":
                 del self.encoder_positions
 
-    def _embed(self, tokens: Tensor, index: Tensor, side: str) -> Tensor:
+    def embed(self, tokens: Tensor, index: Tensor, side: str) -> Tensor:
         if self.nat.mask_id is not None:  # a token like any other
-            return super()._embed(tokens, index, side)
+            return super().embed(tokens, index, side)
         masked = tokens == self.mask_id
-        x = super()._embed(tokens.masked_fill(masked, self.config.pad_id), index, side)
+        x = super().embed(tokens.masked_fill(masked, self.config.pad_id), index, side)
         return x + masked[..., None] * self.mask.to(x.dtype)  # the pad's embedding is zero
 
     def copied_source(self, source: Tensor) -> list[LayerCache]:
@@ -265,133 +263,3 @@ def block_mask(prefixes: Tensor, k: int, width: int, *, causal_prefix: bool) -> 
         return seen
     in_block = place[:, None] >= prefixes[:, None, None, None]  # [B, 1, T, 1]
     return seen & (in_block | (place <= place[:, None]))
-
-
-@dataclass(slots=True)
-class NatMemory:
-    """A memory like the verifier's, and the number of cached prefix tokens per row, with BOS."""
-
-    inner: Memory
-    cached: list[int]
-
-
-class TransformerBlocks:
-    """Implements :class:`gec.decoding.drafters.nat.BlockModel` with a :class:`NatTransformer`.
-
-    Args:
-        network: the drafter's network.
-        verifier: the verifier whose encoder output a drafter without an encoder reads.
-
-    Raises:
-        ModelError: the drafter has no encoder, and no verifier of the same width is given.
-    """
-
-    def __init__(
-        self, network: NatTransformer, verifier: RememberingVerifier | None = None
-    ) -> None:
-        self.network = network.eval()
-        config = network.config
-        self.bos_id, self.eos_id = config.bos_id, config.eos_id
-        self.vocab_size, self.max_positions = config.vocab_size, config.max_positions
-        self.block = network.nat.block
-        self._own = TransformerVerifier(network)  # for its start, select and join
-        self._verifier = verifier if network.nat.shared_encoder else None
-        if network.nat.shared_encoder:
-            if verifier is None:
-                raise ModelError("this drafter reads the verifier's encoder, and none is there")
-            theirs = verifier.network.config.width
-            if theirs != config.width:
-                raise ModelError(f"the drafter is {config.width} wide, the verifier {theirs}")
-
-    def start(self, sources: Sequence[Sequence[int]]) -> NatMemory:
-        """Encode the sources, or take over the verifier's encoder output."""
-        if self._verifier is None:
-            inner = self._own.start(sources)
-            padded = self._own._pad([[*source, self.eos_id] for source in sources])
-            inner.caches += self.network.copied_source(padded)
-        else:
-            encoded, lengths, mask = self._verifier.encoded(sources)
-            inner = Memory(self.network.caches(encoded), lengths, mask)
-        return NatMemory(inner, [0] * len(sources))
-
-    def draft(
-        self, memory: NatMemory, outputs: Sequence[Sequence[int]], k: int
-    ) -> tuple[Tensor, Tensor]:
-        """Return the likeliest tokens [B, k] after the outputs, and their log-probabilities."""
-        first = [self.bos_id] if self.network.nat.begins_with_bos else []
-        prefixes = [[*first, *output] for output in outputs]
-        hidden = (self._cached if self.network.nat.causal_prefix else self._anew)(
-            memory, prefixes, k
-        )
-        logits = self.network.output(hidden).float()  # [B, k, V]
-        best, tokens = logits.max(-1)
-        return tokens, best - logits.logsumexp(-1)
-
-    def _anew(self, memory: NatMemory, prefixes: list[list[int]], k: int) -> Tensor:
-        tokens = self._blocks(prefixes, k)
-        lengths = torch.tensor([len(prefix) for prefix in prefixes], device=tokens.device)
-        return self.network.blocks(
-            tokens, lengths, memory.inner.caches, memory.inner.source_mask, k
-        )
-
-    def _cached(self, memory: NatMemory, prefixes: list[list[int]], k: int) -> Tensor:
-        """Compute only the block and the tokens that the rows gained since the last draft."""
-        new = [prefix[start:] for prefix, start in zip(prefixes, memory.cached, strict=True)]
-        tokens = self._blocks(new, k)
-        width = tokens.shape[1]
-        positions = Positions.of(list(memory.cached), width, tokens.device)
-        starts = torch.tensor(memory.cached, device=tokens.device)
-        lengths = torch.tensor([len(prefix) for prefix in prefixes], device=tokens.device)
-        mask = block_mask(lengths, k, positions.end, causal_prefix=True)  # [B, 1, end, end]
-        rows = (starts[:, None] + torch.arange(width, device=tokens.device)).clamp_max(
-            positions.end - 1
-        )
-        mask = mask.gather(2, rows[:, None, :, None].expand(-1, -1, -1, positions.end))
-        positions = Positions(positions.index, positions.start, positions.end, mask, False)
-        hidden = self.network.decode_block(
-            tokens, memory.inner.caches, positions, memory.inner.source_mask
-        )
-        places = (lengths - starts)[:, None] + torch.arange(k, device=tokens.device)
-        memory.cached = [len(prefix) for prefix in prefixes]
-        return hidden.gather(1, places[..., None].expand(-1, -1, hidden.shape[-1]))
-
-    def select(self, memory: NatMemory, rows: Sequence[int]) -> NatMemory:
-        """Return the memory of the given rows."""
-        inner = self._own.select(memory.inner, rows)
-        return NatMemory(inner, [memory.cached[row] for row in rows])
-
-    def join(self, memory: NatMemory, other: NatMemory) -> NatMemory:
-        """Return the memory of both memories' rows."""
-        return NatMemory(self._own.join(memory.inner, other.inner), memory.cached + other.cached)
-
-    def _blocks(self, prefixes: Sequence[Sequence[int]], k: int) -> Tensor:
-        """Return ids [B, longest + k]: prefix, k MASKs, padding."""
-        longest = max(map(len, prefixes))
-        pad, mask = self.network.config.pad_id, self.network.mask_id
-        rows = [[*p, *[mask] * k, *[pad] * (longest - len(p))] for p in prefixes]
-        return torch.tensor(rows, device=self.network.device)
-
-
-class RememberingVerifier(TransformerVerifier):
-    """A verifier that keeps its last encoder output for a drafter that shares its encoder.
-
-    The loop starts the same sources in the verifier and then in the drafter.
-    """
-
-    _last: tuple[list[tuple[int, ...]], tuple[Tensor, list[int], Tensor | None]] | None = None
-
-    def start(self, sources: Sequence[Sequence[int]]) -> Memory:
-        """Encode the sources, and keep the output for the drafter."""
-        encoded, lengths, mask = self.encoded(sources)
-        return Memory(self.network.caches(encoded), lengths, mask)
-
-    def encoded(self, sources: Sequence[Sequence[int]]) -> tuple[Tensor, list[int], Tensor | None]:
-        """Return the encoder's output [B, S, D] of the sources, their lengths and their mask."""
-        key = [tuple(source) for source in sources]
-        last = self._last  # another thread may replace it at any time
-        if last is None or last[0] != key:
-            tokens = self._pad([[*source, self.eos_id] for source in sources])
-            lengths = [len(source) + 1 for source in sources]
-            mask = self._mask(lengths, tokens.shape[1])
-            self._last = last = key, (self.network.encode(tokens, mask), lengths, mask)
-        return last[1]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 import torch
 
-from gec.decoding.acceptance import best_of
+from gec.models.engines.scores import best_of
 
 
 @pytest.mark.parametrize("shape", [(1, 64), (5, 7), (5, 16), (3, 2, 96), (2, 3, 640), (0, 64)])

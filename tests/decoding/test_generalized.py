@@ -43,15 +43,13 @@ from gec.decoding.drafters.heads import HeadsDrafter
 from gec.decoding.drafters.nat import NatDrafter, Unverified
 from gec.decoding.strategies import STRATEGIES, Parts, complete, make_decoder, options, parse
 from gec.errors import ConfigError, ModelError
-from gec.models.engines.verifier import TransformerVerifier
-from gec.models.network.heads import Heads, HeadsVerifier
-from gec.models.network.nat import (
-    NatConfig,
-    NatMemory,
-    NatTransformer,
-    RememberingVerifier,
-    TransformerBlocks,
-)
+from gec.models.engines.eager import EagerEngine, Encoded, RememberingEngine
+from gec.models.engines.heads_verifier import HeadsVerifier
+from gec.models.engines.nat_blocks import NatMemory, TransformerBlocks
+from gec.models.engines.scores import TorchScores
+from gec.models.engines.verifier import TransformerVerifier, Verifier
+from gec.models.network.heads import Heads
+from gec.models.network.nat import NatConfig, NatTransformer
 from gec.models.network.transformer import Transformer
 
 BATCH_SIZES = (1, 4)
@@ -137,15 +135,13 @@ class Helped:
         memory: tuple[NatMemory, list[Sequence[int]]],
         outputs: Sequence[Sequence[int]],
         k: int,
-    ) -> tuple[Tensor, Tensor]:
+    ) -> tuple[list[list[int]], list[list[float]]]:
         tokens, logprobs = self.blocks.draft(memory[0], outputs, k)
         rows = [
             self.help(source, output, list(zip(said, sure, strict=True)))
-            for source, output, said, sure in zip(
-                memory[1], outputs, tokens.tolist(), logprobs.tolist(), strict=True
-            )
+            for source, output, said, sure in zip(memory[1], outputs, tokens, logprobs, strict=True)
         ]
-        return torch.tensor([[token for token, _ in row] for row in rows]), logprobs
+        return [[token for token, _ in row] for row in rows], logprobs
 
     def select(
         self, memory: tuple[NatMemory, list[Sequence[int]]], rows: Sequence[int]
@@ -206,9 +202,10 @@ def test_a_drafter_without_encoder_reads_the_verifiers(causal: bool) -> None:
     want = expected(network, lambda s, y: nat_draft(nat, s, y, 4, network), exact)
     calls = []
     hook = network.encoder_norm.register_forward_hook(lambda *_: calls.append(1))
-    model = RememberingVerifier(network)
+    engine = RememberingEngine(network)
+    model = Verifier(engine)
     for size in (3, len(sources())):
-        decoder = Decoder(model, NatDrafter(TransformerBlocks(nat, model), 4), limit=LIMIT)
+        decoder = Decoder(model, NatDrafter(TransformerBlocks(nat, engine), 4), limit=LIMIT)
         found = decoder.decode(sources(), batch_size=size)
         assert [shown(output) for output in found] == want
         if size == len(sources()):
@@ -256,10 +253,9 @@ class RuleBlocks:
 
     def draft(
         self, memory: list[tuple[int, ...]], outputs: Sequence[Sequence[int]], k: int
-    ) -> tuple[Tensor, Tensor]:
+    ) -> tuple[list[list[int]], list[list[float]]]:
         rows = [self.one(s, y, k) for s, y in zip(memory, outputs, strict=True)]
-        both = torch.tensor(rows)
-        return both[..., 0].long(), both[..., 1]
+        return [[t for t, _ in row] for row in rows], [[p for _, p in row] for row in rows]
 
     def select(self, memory: list[tuple[int, ...]], rows: Sequence[int]) -> list[tuple[int, ...]]:
         return [memory[row] for row in rows]
@@ -313,14 +309,14 @@ def test_the_drafter_alone() -> None:
 
 def test_another_thread_may_encode_meanwhile() -> None:
     """What is returned is of the sources asked for, whatever was encoded in between."""
-    verifier = RememberingVerifier(verifier_network())
+    verifier = RememberingEngine(verifier_network())
     verifier.encoded([(3, 4)])
     mine = verifier._last
     assert mine is not None
 
     class Interrupted(list[tuple[int, ...]]):
         def __ne__(self, other: object) -> bool:
-            verifier._last = [(5,)], (torch.zeros(1), [2], None)
+            verifier._last = [(5,)], Encoded(torch.zeros(1), [2], None)
             return super().__ne__(other)
 
     verifier._last = Interrupted(mine[0]), mine[1]
@@ -346,7 +342,7 @@ def test_blockwise_decodes_as_the_reference(rule: str, k: int) -> None:
     heads = heads_of(network)
     acceptance, stands = RULES[rule]
     want = expected(network, lambda s, y: heads_draft(network, heads, s, y, k), stands)
-    model = HeadsVerifier(network, heads)
+    model = HeadsVerifier(EagerEngine(network), heads)
     for size in BATCH_SIZES:
         decoder = Decoder(model, HeadsDrafter(model, k), acceptance, limit=LIMIT)
         found = decoder.decode(sources(), batch_size=size)
@@ -377,7 +373,7 @@ class RuleHeads(RuleModel):
 
     def verify(
         self, memory: object, tokens: Sequence[Sequence[int]], starts: Sequence[int]
-    ) -> Tensor:
+    ) -> TorchScores:
         self.starts = list(starts)
         return super().verify(memory, tokens, starts)  # type: ignore[arg-type]
 
@@ -400,7 +396,7 @@ def test_m_tokens_take_m_over_k_plus_one_passes_at_best(k: int) -> None:
 
 def parts() -> Parts:
     network = verifier_network()
-    heads = HeadsVerifier(network, heads_of(network))
+    heads = HeadsVerifier(EagerEngine(network), heads_of(network))
     blocks = TransformerBlocks(nat_network())
     return Parts("toy", TransformerVerifier(network), blocks, heads, LIMIT)
 
@@ -439,7 +435,7 @@ def test_a_drafter_that_does_not_fit() -> None:
     with pytest.raises(ModelError, match="EOS is 5, the verifier's 2"):
         NatDrafter(other, verifier=TransformerVerifier(network))
     with pytest.raises(ModelError, match="heads of width 16"):
-        HeadsVerifier(network, Heads(2, 16, 8))
+        HeadsVerifier(EagerEngine(network), Heads(2, 16, 8))
 
 
 @pytest.mark.parametrize(

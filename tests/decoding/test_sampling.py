@@ -21,8 +21,9 @@ from gec.decoding.decoder import Decoder, LengthLimit
 from gec.decoding.drafters import Drafter, NoDraft
 from gec.decoding.drafters.copy import CopyDrafter
 from gec.decoding.drafters.small_model import FixedLength, Level, SmallModelDrafter
-from gec.decoding.sampling import GREEDY, Sampling, SpeculativeSampling, acceptance, draw
+from gec.decoding.sampling import GREEDY, Sampling, SpeculativeSampling, acceptance
 from gec.errors import ConfigError, ModelError
+from gec.models.engines.scores import draw, probabilities
 from gec.models.engines.verifier import TransformerVerifier
 
 # Pairs whose every step is a multiple of 1/4: p, q, p / q where it is below 1, the normed rest.
@@ -96,15 +97,12 @@ def test_the_same_model_accepts_everything(monkeypatch: pytest.MonkeyPatch) -> N
 class WrongQ(SmallModelDrafter):
     """Tells the large model the small one's distributions, not the medium's."""
 
-    def distributions(self, memory: Level) -> torch.Tensor | None:
-        right = memory.distributions
-        if right is None:
-            return None
+    def distributions(self, memory: Level) -> list[list[torch.Tensor]] | None:
+        right = memory.drawn
         model = TableModel(HALVES["small"])
         # every draft here begins a sentence: the distribution after no token, for its first token
-        wrong = right.clone()
-        wrong[:, 0] = Sampling()(model.scores([3], []))
-        return wrong
+        wrong = probabilities(Sampling(), model.scores([3], []))[None]  # [1, V]
+        return [[wrong, torch.cat(parts)[1:]] if parts else [] for parts in right]
 
 
 def hierarchy(kind: type[SmallModelDrafter], gamma: int) -> Case:
@@ -180,11 +178,11 @@ def test_networks_draw_from_the_verifiers_distribution(name: str, levels: int) -
     for [h] in engine.decode([source] * 2000, batch_size=2000):
         found[(*h.tokens, *[EOS] * (not h.truncated))] += 1
     expected: dict[tuple[int, ...], float] = {}
-    for first, p in enumerate(sampling(large.scores(source, [])).tolist()):
+    for first, p in enumerate(probabilities(sampling, large.scores(source, [])).tolist()):
         if first == EOS:
             expected[(EOS,)] = p
         elif p > 0:
-            after = sampling(large.scores(source, [first])).tolist()
+            after = probabilities(sampling, large.scores(source, [first])).tolist()
             expected |= {(first, second): p * q for second, q in enumerate(after) if q > 0}
     assert sum(expected.values()) == pytest.approx(1)
     assert set(found) <= set(expected), "nothing that p excludes"
@@ -318,18 +316,18 @@ def test_distributions() -> None:
         (Sampling(0.5), [1 / 30, 16 / 30, 4 / 30, 9 / 30]),
         (Sampling(1e-9), [0, 1, 0, 0]),
     ):
-        assert sampling(logits).tolist() == pytest.approx(expected, abs=1e-6)
+        assert probabilities(sampling, logits).tolist() == pytest.approx(expected, abs=1e-6)
 
 
 def test_ties_keep_exactly_top_k() -> None:
-    assert sorted(Sampling(top_k=2)(torch.zeros(5)).tolist()) == [0, 0, 0, 0.5, 0.5]
+    assert sorted(probabilities(Sampling(top_k=2), torch.zeros(5)).tolist()) == [0, 0, 0, 0.5, 0.5]
 
 
 @pytest.mark.parametrize("sampling", SAMPLINGS.values(), ids=SAMPLINGS)
 def test_distributions_keep_the_order(sampling: Sampling) -> None:
     torch.manual_seed(0)
     logits = torch.randn(3, 4, 50, dtype=torch.float64)
-    found = sampling(logits)
+    found = probabilities(sampling, logits)
     assert torch.allclose(found.sum(-1), torch.ones(3, 4, dtype=torch.float64))
     assert torch.equal(found.argmax(-1), logits.argmax(-1))
     kept = (found > 0).sum(-1)

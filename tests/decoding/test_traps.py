@@ -495,13 +495,13 @@ def test_one_transfer_a_pass(acceptance: Acceptance, monkeypatch: pytest.MonkeyP
 
     network = TransformerVerifier(tiny_network(2, decoder_layers=2))
     passes: list[Tensor] = []
-    score = network._logits
+    run = network.engine.run
 
     def watched(*args: Any) -> Tensor:
-        passes.append(score(*args))
+        passes.append(run(*args))
         return passes[-1]
 
-    monkeypatch.setattr(network, "_logits", watched)
+    monkeypatch.setattr(network.engine, "run", watched)
     monkeypatch.setattr(verifiers, "check_computed", lambda hidden: None)  # a CPU's own
     for name in TRANSFERS:
         counted(Tensor, name)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -16,8 +17,10 @@ from gec.decoding.drafters.early_exit import EarlyExitDrafter
 from gec.decoding.drafters.small_model import FixedLength
 from gec.decoding.sampling import Sampling, SpeculativeSampling
 from gec.errors import ModelError
+from gec.models.engines.eager import EagerEngine
+from gec.models.engines.exit_verifier import EarlyExitVerifier
 from gec.models.engines.verifier import TransformerVerifier
-from gec.models.network.early_exit import EarlyExitTrainee, EarlyExitVerifier
+from gec.models.network.early_exit import EarlyExitTrainee
 from gec.models.network.transformer import Transformer
 
 LIMIT = LengthLimit(1.0, 6)
@@ -59,7 +62,7 @@ def plain_scores(net: Transformer) -> Any:
 )
 def test_the_output_is_the_whole_networks(name: str, layers: int, gamma: int) -> None:
     net = network(name)
-    verifier = EarlyExitVerifier(net, layers)
+    verifier = EarlyExitVerifier(EagerEngine(net), layers)
     drafter = EarlyExitDrafter(verifier.exit, length=FixedLength(gamma), fallback=0.05)
     expected = [greedy(plain_scores(net), text, LIMIT(text)).tokens for text in sources()]
     for batch_size in (1, 4):
@@ -69,11 +72,11 @@ def test_the_output_is_the_whole_networks(name: str, layers: int, gamma: int) ->
 
 def test_the_first_layers_run_once_for_every_token(monkeypatch: pytest.MonkeyPatch) -> None:
     """A pass of the verifier computes them for the last drafted token only."""
-    verifier = EarlyExitVerifier(network("pre"))
+    verifier = EarlyExitVerifier(EagerEngine(network("pre")))
     fed: list[list[int]] = []
     original = verifier.first_layers
 
-    def watched(memory: Any, tokens: Any, starts: Any) -> Tensor:
+    def watched(memory: Any, tokens: Any, starts: Any) -> Any:
         fed.append([len(block) for block in tokens])
         return original(memory, tokens, starts)
 
@@ -89,28 +92,28 @@ def test_the_first_layers_run_once_for_every_token(monkeypatch: pytest.MonkeyPat
 def test_what_the_first_layers_computed_is_taken_over() -> None:
     """The logits behind a draft are those of a verifier that computes everything itself."""
     net = network("untied")
-    verifier, plain = EarlyExitVerifier(net, 2), TransformerVerifier(net)
+    verifier, plain = EarlyExitVerifier(EagerEngine(net), 2), TransformerVerifier(net)
     texts = [[3, 4, 5], [6], [7, 8, 9, 10]]
     with torch.inference_mode():
         memory, other = verifier.start(texts), plain.start(texts)
         blocks = [[1], [1, 11], [1, 12, 13]]
-        one = verifier.verify(memory, blocks, [0, 0, 0])
-        two = plain.verify(other, blocks, [0, 0, 0])
+        one = verifier.verify(memory, blocks, [0, 0, 0]).logits
+        two = plain.verify(other, blocks, [0, 0, 0]).logits
         assert torch.allclose(one[2], two[2])
         starts = [1, 2, 3]
         verifier.exit.verify(memory, [[14], [15], [16]], starts)
         verifier.exit.verify(memory, [[17], [18], [19]], [2, 3, 4])
         verifier.exit.verify(memory, [[20], [18], [19]], [2, 3, 4])  # one rejected, two again
         blocks = [[14, 20, 21], [15, 18], [16, 22, 23]]  # the third leaves its draft
-        one = verifier.verify(memory, blocks, starts)
-        two = plain.verify(other, blocks, starts)
+        one = verifier.verify(memory, blocks, starts).logits
+        two = plain.verify(other, blocks, starts).logits
     for row, block in enumerate(blocks):
         assert torch.allclose(one[row, : len(block)], two[row, : len(block)])
 
 
 def test_sampling_is_deaf_to_neighbours() -> None:
     sampling = Sampling(1.1, top_p=0.9)
-    verifier = EarlyExitVerifier(network("pre"))
+    verifier = EarlyExitVerifier(EagerEngine(network("pre")))
     drafter = EarlyExitDrafter(verifier.exit, length=FixedLength(3), sampling=sampling)
     engine = Decoder(verifier, drafter, SpeculativeSampling(sampling), limit=LIMIT, seed=2)
     alone = [engine.decode([text])[0][0] for text in sources()]
@@ -147,7 +150,7 @@ def test_the_loss_teaches_the_first_layer() -> None:
         optimizer.zero_grad()
         torch.stack(losses).mean().backward()  # type: ignore[no-untyped-call]
         optimizer.step()
-    verifier = EarlyExitVerifier(net.eval())
+    verifier = EarlyExitVerifier(EagerEngine(net))
     drafter = EarlyExitDrafter(verifier.exit, length=FixedLength(5))
     [[found]] = Decoder(verifier, drafter).decode([[5, 6, 7]])
     assert found.tokens == (5, 6, 7)
@@ -156,6 +159,10 @@ def test_the_loss_teaches_the_first_layer() -> None:
 
 @pytest.mark.parametrize("layers", [0, 3])
 def test_no_layer_behind_or_before_the_exit(layers: int) -> None:
-    for kind in (EarlyExitVerifier, EarlyExitTrainee):
+    made: list[Callable[[], Any]] = [
+        lambda: EarlyExitVerifier(EagerEngine(network("pre")), layers),
+        lambda: EarlyExitTrainee(network("pre"), layers),
+    ]
+    for make in made:
         with pytest.raises(ModelError, match=f"decoder layer 1 to 2, not {layers}"):
-            kind(network("pre"), layers)
+            make()

@@ -10,9 +10,10 @@ import torch
 from tiny_generation import random_bundle, vocabulary
 
 from gec.errors import ModelError
+from gec.models.engines.nat_blocks import TransformerBlocks
 from gec.models.load import generation
 from gec.models.load.generation import GenerationBundle
-from gec.models.network.nat import NatConfig, NatTransformer, TransformerBlocks
+from gec.models.network.nat import NatConfig, NatTransformer
 from gec.models.network.transformer import TransformerConfig
 
 

@@ -30,11 +30,12 @@ from gec.decoding.decoder import Decoder, LengthLimit, State
 from gec.decoding.drafters import Drafter, NoDraft
 from gec.decoding.drafters.copy import CopyDrafter
 from gec.decoding.drafters.reentry import ReentryDrafter
-from gec.decoding.model import PackedModel
 from gec.models.engines import graphs
-from gec.models.engines.graphs import Body, GraphVerifier, rounded, uncaptured
-from gec.models.engines.verifier import TransformerVerifier
-from gec.models.load.prefixes import verifier
+from gec.models.engines.eager import EagerEngine
+from gec.models.engines.engine import Block
+from gec.models.engines.graphs import Body, GraphEngine, rounded, uncaptured
+from gec.models.engines.verifier import TransformerVerifier, Verifier
+from gec.models.load.prefixes import engine, verifier
 from gec.models.network.transformer import Transformer
 
 NETWORKS: dict[str, dict[str, Any]] = {
@@ -106,11 +107,12 @@ class Sentences:
         blocks = [[self.rng.randrange(3, 31) for _ in range(n)] for n in lengths]
         for block, start in zip(blocks, starts, strict=True):
             block[0] = block[0] if start else BOS
-        expected, found = [model.verify(m, blocks, starts) for model, m in self.pairs()]
+        both = [model.verify(m, blocks, starts) for model, m in self.pairs()]
+        expected, found = [scores.logits for scores in both]
         assert found.shape == expected.shape
         for r, n in enumerate(lengths):
             torch.testing.assert_close(found[r, :n], expected[r, :n], rtol=1e-5, atol=2e-5)
-        packed = [model.verify_packed(m, blocks, starts) for model, m in self.pairs()]
+        packed = [scores.raw for scores in both]
         assert packed[0].shape == packed[1].shape == (sum(lengths), expected.shape[2])
         torch.testing.assert_close(packed[1], packed[0], rtol=1e-5, atol=2e-5)
         self.cached = [s + n for s, n in zip(starts, lengths, strict=True)]
@@ -136,8 +138,8 @@ def test_the_logits_are_those_of_the_plain_verifier(
     """Several memories in turn, of any shapes, rows chosen and joined: what is frozen fits all."""
     plain, rng = network(name), random.Random(seed)
     monkeypatch.setattr(graphs, "wanted", lambda device: True)
-    made = GraphVerifier(plain, capture, captured_at=2)
-    monkeypatch.setattr(graphs, "GraphVerifier", lambda network: made)
+    made = GraphEngine(plain, capture, captured_at=2)
+    monkeypatch.setattr(graphs, "GraphEngine", lambda network: made)
     captured = verifier(plain)
     monkeypatch.setattr(graphs, "wanted", lambda device: False)
     models = [verifier(plain), captured]
@@ -170,7 +172,7 @@ def test_decoding_gives_the_same_outputs(drafter: Drafter, batch_size: int) -> N
     limit = LengthLimit(1, 4)
     before = Recording.made
     for acceptance in (Exact(), BeamSearch(3)):
-        models = TransformerVerifier(plain), GraphVerifier(plain, Recording)
+        models = TransformerVerifier(plain), Verifier(GraphEngine(plain, Recording))
         one, other = (Decoder(model, drafter, acceptance, limit=limit) for model in models)
         expected = one.decode(sources, batch_size=batch_size)
         found = other.decode(sources, batch_size=batch_size)
@@ -187,7 +189,7 @@ def test_a_shape_is_captured_once_and_not_for_a_few_passes() -> None:
         bodies.append(body)
         return body
 
-    model = GraphVerifier(network("plain"), capture, captured_at=3)
+    model = Verifier(GraphEngine(network("plain"), capture, captured_at=3))
     for use in range(1, 6):
         memory = model.start([[5, 6, 7]])
         model.verify(memory, [[BOS]], [0])
@@ -197,11 +199,11 @@ def test_a_shape_is_captured_once_and_not_for_a_few_passes() -> None:
 
 
 def test_logits_outlive_the_next_pass() -> None:
-    model = GraphVerifier(network("plain"), Recording, captured_at=1)
+    model = Verifier(GraphEngine(network("plain"), Recording, captured_at=1))
     memory = model.start([[5, 6, 7]])
-    first = model.verify(memory, [[BOS]], [0])
+    first = model.verify(memory, [[BOS]], [0]).raw
     kept = first.clone()
-    assert not torch.equal(model.verify(memory, [[9]], [1]), kept)
+    assert not torch.equal(model.verify(memory, [[9]], [1]).raw, kept)
     assert torch.equal(first, kept)
 
 
@@ -209,7 +211,8 @@ def test_logits_outlive_the_next_pass() -> None:
 def test_logits_are_not_kept_and_hidden_states_are_counted() -> None:
     """What stays after passes of many shapes is what the bound knows of."""
     plain = tiny_network(4, vocab_size=1201).float()
-    model = GraphVerifier(plain, Recording, captured_at=2)
+    runs = GraphEngine(plain, Recording, captured_at=2)
+    model = Verifier(runs)
     for rows in (1, 3, 8):
         for length in (1, 8, 30, 60):
             for _ in range(3):
@@ -218,15 +221,15 @@ def test_logits_are_not_kept_and_hidden_states_are_counted() -> None:
                 model.verify(memory, [block] * rows, [0] * rows)
     shapes = [tuple(t.shape) for t in gc.get_objects() if type(t) is Tensor]
     assert not [shape for shape in shapes if shape[-1:] == (1201,)]
-    for space in model._workspaces.values():
-        hidden = [work.body.args[3] for work in space.passes.values()]  # type: ignore[attr-defined]
+    for space in runs._workspaces.values():
+        hidden = [done.hidden for done in space.passes.values()]
         assert space.bytes == space.buffers.bytes + sum(states.nbytes for states in hidden)
 
 
 @torch.inference_mode()
 def test_ragged_drafts_are_scored_without_padding() -> None:
     """One row drafts a sentence, its neighbours a token each."""
-    model = GraphVerifier(network("plain"), uncaptured)
+    model = Verifier(GraphEngine(network("plain"), uncaptured))
     scored: list[int] = []
     model.network.output.register_forward_pre_hook(
         lambda _, given: scored.append(given[0].shape[:-1].numel())
@@ -243,13 +246,14 @@ def test_ragged_drafts_are_scored_without_padding() -> None:
 @torch.inference_mode()
 def test_what_earlier_sentences_left_is_not_read() -> None:
     """Numbers that overflowed, which a mask alone would let through: 0 x NaN is NaN."""
-    model = GraphVerifier(network("plain"), uncaptured)
+    runs = GraphEngine(network("plain"), uncaptured)
+    model = Verifier(runs)
     for _ in range(2):
         memory = model.start([[5, 6, 7]])
-        logits = model.verify(memory, [[BOS, 5]], [0])
-        assert logits.isfinite().all()
-        next(iter(model._workspaces.values())).buffers.target.fill_(torch.nan)
-    assert model.verify(memory, [[5]], [1]).isnan().any()
+        scores = model.verify(memory, [[BOS, 5]], [0])
+        assert scores.raw.isfinite().all()
+        next(iter(runs._workspaces.values())).buffers.target.fill_(torch.nan)
+    assert runs.run(memory, Block([[5]], [1])).isnan().any()
 
 
 def test_threads_share_the_buffers() -> None:
@@ -258,7 +262,9 @@ def test_threads_share_the_buffers() -> None:
     sources = [[[rng.randrange(3, 31) for _ in range(9)]] for _ in range(4)]
     alone = Decoder(TransformerVerifier(plain), CopyDrafter(), limit=LengthLimit(1, 9))
     expected = [[h.tokens for [h] in alone.decode(s)] for s in sources]
-    decoder = Decoder(GraphVerifier(plain, uncaptured), CopyDrafter(), limit=LengthLimit(1, 9))
+    decoder = Decoder(
+        Verifier(GraphEngine(plain, uncaptured)), CopyDrafter(), limit=LengthLimit(1, 9)
+    )
     wrong: list[int] = []
 
     def work(number: int) -> None:
@@ -282,19 +288,19 @@ def test_threads_share_the_buffers() -> None:
 def test_shapes() -> None:
     assert [rounded(n) for n in (1, 2, 3, 5, 64, 65, 200)] == [1, 2, 4, 8, 64, 128, 256]
     assert [rounded(n, 16) for n in (1, 16, 17)] == [16, 16, 32]
-    model = GraphVerifier(network("learned"), uncaptured)
+    model = Verifier(GraphEngine(network("learned"), uncaptured))
     memory = model.start([[7] * 80])  # 128 places, of which the table has 100
     assert memory.shape == (1, 100, 192)
-    assert model.verify(memory, [[BOS, 4]], [0]).shape[:2] == (1, 2)
+    assert model.verify(memory, [[BOS, 4]], [0]).logits.shape[:2] == (1, 2)
     assert model.start([[], [4]]).lengths == [1, 2]
 
 
 @torch.inference_mode()
 def test_workspaces_go_by_number_and_by_bytes(monkeypatch: pytest.MonkeyPatch) -> None:
     """What goes is freed at once, and a memory that lay there is not lost."""
-    model = GraphVerifier(network("plain"), uncaptured)
+    model = GraphEngine(network("plain"), uncaptured)
     kept = model.start([[5, 6, 7]])
-    first = model.verify(kept, [[BOS]], [0])
+    first = model.run(kept, Block([[BOS]], [0]))
     [space] = model._workspaces.values()
     gone = weakref.ref(space.buffers.ends)
     bound = 3 * space.bytes
@@ -310,7 +316,7 @@ def test_workspaces_go_by_number_and_by_bytes(monkeypatch: pytest.MonkeyPatch) -
         gc.enable()
     assert gone() is None
     assert kept.aside is not None
-    torch.testing.assert_close(model.verify(kept, [[BOS]], [0]), first)
+    torch.testing.assert_close(model.run(kept, Block([[BOS]], [0])), first)
 
 
 class Fake:
@@ -402,8 +408,9 @@ def test_where_graphs_are_wanted(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("GEC_GRAPHS", "on")
     assert graphs.wanted(torch.device("cuda:1"))
     assert not graphs.wanted(torch.device("cpu"))
-    assert isinstance(verifier(network("plain")), TransformerVerifier)
-    assert isinstance(GraphVerifier(network("plain"), uncaptured), PackedModel)
+    assert isinstance(engine(network("plain")), EagerEngine)
+    monkeypatch.setattr(graphs, "wanted", lambda device: True)
+    assert isinstance(engine(network("plain")), GraphEngine)
 
 
 @pytest.mark.skipif(not torch.cuda.is_available(), reason="no GPU")
@@ -413,7 +420,7 @@ def test_on_a_gpu(caplog: pytest.LogCaptureFixture) -> None:
     sources = [[rng.randrange(3, EOS + 28) for _ in range(rng.randrange(40))] for _ in range(12)]
     with caplog.at_level(logging.WARNING):
         for size in (1, 5):
-            models = TransformerVerifier(plain), GraphVerifier(plain, captured_at=1)
+            models = TransformerVerifier(plain), Verifier(GraphEngine(plain, captured_at=1))
             one, other = (Decoder(m, CopyDrafter(), limit=LengthLimit(1, 4)) for m in models)
             expected = one.decode(sources, batch_size=size)
             found = other.decode(sources, batch_size=size)

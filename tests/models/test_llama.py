@@ -20,8 +20,9 @@ from gec.decoding.drafters.reentry import ReentryDrafter
 from gec.errors import ModelError
 from gec.models.engines import native
 from gec.models.engines.inference import prepare
-from gec.models.engines.llama_verifier import LlamaVerifier
+from gec.models.engines.llama_engine import LlamaEngine
 from gec.models.engines.quantization import count_parameters, quantize
+from gec.models.engines.verifier import Verifier
 from gec.models.load import bundle
 from gec.models.network import llama
 from gec.models.network.llama import Llama, LlamaConfig
@@ -58,7 +59,7 @@ class Recomputing:
 
     def __init__(self, network: Llama) -> None:
         self.network = network
-        self.verifier = LlamaVerifier(network)
+        self.verifier = Verifier(LlamaEngine(network))
 
     def greedy(self, source: Sequence[int], limit: int) -> list[int]:
         row = [CONFIG.bos_id, *source, *CONFIG.separator]
@@ -112,18 +113,18 @@ def test_it_computes_what_transformers_computes(network: Llama) -> None:
         made = other.generate(
             prompt, max_new_tokens=24, do_sample=False, eos_token_id=CONFIG.eos_id, pad_token_id=0
         )[0, prompt.shape[1] :].tolist()
-    found = Decoder(LlamaVerifier(network), NoDraft()).decode([[9, 30, 12]])[0][0]
+    found = Decoder(Verifier(LlamaEngine(network)), NoDraft()).decode([[9, 30, 12]])[0][0]
     assert [*found.tokens, CONFIG.eos_id][:24] == made
 
 
 def test_a_block_gives_the_scores_of_whole_rows(network: Llama) -> None:
-    verifier, rows = LlamaVerifier(network), [[3, 4, 5, 6], [], [8] * 9]
+    verifier, rows = Verifier(LlamaEngine(network)), [[3, 4, 5, 6], [], [8] * 9]
     with torch.inference_mode():
         memory = verifier.start(rows)
         blocks = [[verifier.bos_id, 11, 12], [verifier.bos_id], [verifier.bos_id, 13, 14, 15, 16]]
-        first = verifier.verify(memory, blocks, [0, 0, 0])
+        first = verifier.verify(memory, blocks, [0, 0, 0]).logits
         # what was rejected is written over: rows go on at places of their own
-        second = verifier.verify_packed(memory, [[20, 21], [22], [23, 24, 25]], [2, 1, 1])
+        second = verifier.verify(memory, [[20, 21], [22], [23, 24, 25]], [2, 1, 1]).raw
     for row, (source, block) in enumerate(zip(rows, blocks, strict=True)):
         expected = whole(network, [[1, *source, 5, *block]])[0, len(source) + 2 :]
         torch.testing.assert_close(first[row, : len(block)], expected)
@@ -155,10 +156,10 @@ def test_every_exact_strategy_gives_the_recomputing_reference(seed: int, batch_s
 
 def test_beams_of_one_are_greedy_and_rows_may_branch(network: Llama) -> None:
     texts = sources(8)
-    greedy = Decoder(LlamaVerifier(network), NoDraft()).decode(texts)
-    beam = Decoder(LlamaVerifier(network), NoDraft(), BeamSearch(1)).decode(texts)
+    greedy = Decoder(Verifier(LlamaEngine(network)), NoDraft()).decode(texts)
+    beam = Decoder(Verifier(LlamaEngine(network)), NoDraft(), BeamSearch(1)).decode(texts)
     assert [found[0].tokens for found in beam] == [found[0].tokens for found in greedy]
-    wide = Decoder(LlamaVerifier(network), NoDraft(), BeamSearch(4)).decode(texts)
+    wide = Decoder(Verifier(LlamaEngine(network)), NoDraft(), BeamSearch(4)).decode(texts)
     for text, hypotheses in zip(texts, wide, strict=True):
         for found in hypotheses:
             if found.truncated:
@@ -194,12 +195,12 @@ needs_extension = pytest.mark.skipif(
 
 @pytest.mark.parametrize("dtype", [torch.bfloat16, torch.float16])
 def test_half_precision_decodes(dtype: torch.dtype) -> None:
-    found = Decoder(LlamaVerifier(tiny(1).to(dtype)), ReentryDrafter()).decode(sources(6))
+    found = Decoder(Verifier(LlamaEngine(tiny(1).to(dtype))), ReentryDrafter()).decode(sources(6))
     assert len(found) == 6
 
 
 def test_the_longest_source_and_output_fit(network: Llama) -> None:
-    verifier = LlamaVerifier(network)
+    verifier = Verifier(LlamaEngine(network))
     source = [9] * (verifier.max_positions - 1)
     found = Decoder(verifier, NoDraft(), limit=LengthLimit(0, 1000)).decode([source])[0][0]
     assert len(found.tokens) <= verifier.max_positions
@@ -274,19 +275,19 @@ def test_what_the_extension_would_misread_is_refused() -> None:
 def test_the_bits_of_a_token_do_not_depend_on_its_block(
     ready: Callable[[Llama], Llama], threads: int
 ) -> None:
-    verifier = LlamaVerifier(ready(tiny(3)))
+    verifier = Verifier(LlamaEngine(ready(tiny(3))))
     before = torch.get_num_threads()
     torch.set_num_threads(threads)
     try:
         with torch.inference_mode():
             source, output = [9, 8, 7, 6, 4], [verifier.bos_id, 11, 12, 13, 14, 15]
             memory = verifier.start([source])
-            alone = [verifier.verify(memory, [[t]], [i])[0, 0] for i, t in enumerate(output)]
+            alone = [verifier.verify(memory, [[t]], [i]).raw[0] for i, t in enumerate(output)]
             memory = verifier.start([source])
-            whole_block = verifier.verify(memory, [output], [0])[0]
+            whole_block = verifier.verify(memory, [output], [0]).raw
             memory = verifier.start([[3] * 20, source, []])
             blocks = [[verifier.bos_id, 3, 4], output, [verifier.bos_id] * 9]
-            among = verifier.verify_packed(memory, blocks, [0, 0, 0])[3:9]
+            among = verifier.verify(memory, blocks, [0, 0, 0]).raw[3:9]
     finally:
         torch.set_num_threads(before)
     for one, two, three in zip(alone, whole_block, among, strict=True):
@@ -296,7 +297,7 @@ def test_the_bits_of_a_token_do_not_depend_on_its_block(
 
 @pytest.mark.parametrize("batch_size", [1, 7])
 def test_int8_decoding_is_greedy_decoding_token_for_token(batch_size: int) -> None:
-    verifier, texts = LlamaVerifier(quantize(tiny(2))), sources(40, 9)
+    verifier, texts = Verifier(LlamaEngine(quantize(tiny(2)))), sources(40, 9)
     greedy = Decoder(verifier, NoDraft()).decode(texts, batch_size=1)
     found = Decoder(verifier, ReentryDrafter()).decode(texts, batch_size=batch_size)
     assert [f[0].tokens for f in found] == [g[0].tokens for g in greedy]

@@ -9,8 +9,8 @@ from torch.utils.flop_counter import FlopCounterMode
 
 from gec.decoding.decoder import Decoder, LengthLimit
 from gec.decoding.drafters.small_model import FixedLength, SmallModelDrafter
+from gec.models.engines.operations import Counted, Operations, decoding, encoding
 from gec.models.engines.verifier import TransformerVerifier
-from gec.models.network.operations import Counted, Operations, decoding, encoding
 
 SETTINGS: dict[str, object] = {
     "encoder_layers": 2, "decoder_layers": 3, "width": 32, "ffn_width": 40, "vocab_size": 50,

@@ -16,7 +16,7 @@ from fake_models import BOS, EOS, tiny_network
 from gec.decoding.decoder import Decoder
 from gec.decoding.drafters.copy import CopyDrafter
 from gec.errors import ModelError
-from gec.models.engines.verifier import TransformerVerifier
+from gec.models.engines.verifier import TransformerVerifier, Verifier
 from gec.models.load.prefixes import Prefixed, verifier
 from gec.models.network.transformer import (
     Transformer,
@@ -55,7 +55,7 @@ def test_blocks_over_the_cache_equal_teacher_forcing(name: str) -> None:
         memory = model.start(sources)
         for starts in ([0, 0, 0], [3, 1, 5], [4, 4, 4], [6, 2, 9]):
             blocks = [[rng.randrange(3, 29) for _ in range(rng.randint(5, 9))] for _ in fed]
-            logits = model.verify(memory, blocks, starts)
+            logits = model.verify(memory, blocks, starts).logits
             for r, (source, start) in enumerate(zip(sources, starts, strict=True)):
                 fed[r][start:] = blocks[r]
                 whole = network(torch.tensor([[*source, EOS]]), torch.tensor([fed[r]]))[0]
@@ -120,15 +120,17 @@ def test_prefixes() -> None:
     source, tokens = [8, 10], [BOS, 11, 12]
     with torch.inference_mode():
         memory = model.start([source, [4]])
-        found = model.verify(memory, [tokens, [BOS]], [0, 0])[0]
-        again = model.verify(model.select(memory, [0]), [[13]], [2])[0]
+        found = model.verify(memory, [tokens, [BOS]], [0, 0]).logits[0]
+        again = model.verify(model.select(memory, [0]), [[13]], [2]).logits[0]
         memory = plain.start([[5, 6, *source]])
-        expected = plain.verify(memory, [[7, BOS, 9, *tokens, 13]], [0])[0]
+        expected = plain.verify(memory, [[7, BOS, 9, *tokens, 13]], [0]).logits[0]
         torch.testing.assert_close(found, expected[3:6])
-        expected = plain.verify(plain.start([[5, 6, *source]]), [[7, BOS, 9, BOS, 11, 13]], [0])
+        expected = plain.verify(
+            plain.start([[5, 6, *source]]), [[7, BOS, 9, BOS, 11, 13]], [0]
+        ).logits
         torch.testing.assert_close(again, expected[0, -1:])
     assert model.max_positions == plain.max_positions - 3
-    assert verifier(network).__class__ is TransformerVerifier
+    assert verifier(network).__class__ is Verifier
 
 
 def test_files_of_the_plain_network_stay_as_they_were() -> None:

@@ -67,7 +67,7 @@ def test_any_sequence_of_blocks_truncations_and_selections(
             cached = [len(fed) for _, fed in rows]
             if max(cached) > 150:
                 break
-            logits = verifier.verify(memory, blocks, starts)
+            logits = verifier.verify(memory, blocks, starts).logits
             assert logits.shape == (len(rows), max(map(len, blocks)), 31)
             for r, (source, fed) in enumerate(rows):
                 expected = fresh(network, source, fed)[starts[r] :]
@@ -87,9 +87,9 @@ def test_a_block_equals_its_tokens_one_by_one(name: str, offset: int) -> None:
         memory = verifier.start([source])
         if offset:
             verifier.verify(memory, [tokens[:offset]], [0])
-        block = verifier.verify(memory, [tokens[offset:]], [offset])[0]
+        block = verifier.verify(memory, [tokens[offset:]], [offset]).raw
         single = [
-            verifier.verify(memory, [[token]], [i])[0, 0]
+            verifier.verify(memory, [[token]], [i]).raw[0]
             for i, token in enumerate(tokens[offset:], offset)
         ]
     torch.testing.assert_close(torch.stack(single), block, rtol=1e-5, atol=1e-5)
@@ -128,19 +128,20 @@ def test_packed_writes_touch_their_own_places_only() -> None:
 
 
 @pytest.mark.parametrize("positions", ["sinusoidal", "relative"])
-def test_a_packed_pass_scores_as_a_padded_one(positions: str) -> None:
+def test_a_packed_pass_scores_as_every_row_alone(positions: str) -> None:
     """Rows of one token, of many, from the beginning and after cached ones."""
     verifier = TransformerVerifier(tiny_network(5, positions=positions, decoder_layers=2))
     sources = [[4, 5, 6], [7, 8, 9, 10, 11], [12]]
     blocks = ([[1, 4, 5], [1], [1, 12]], [[6], [7, 8, 9, 20, 21], [30, 29]], [[3], [4], [5, 6]])
     starts = ([0, 0, 0], [3, 1, 1], [2, 6, 0])
     with torch.inference_mode():
-        padded, packed = verifier.start(sources), verifier.start(sources)
+        alone, packed = [verifier.start([source]) for source in sources], verifier.start(sources)
         for block, start in zip(blocks, starts, strict=True):
-            want = verifier.verify(padded, block, start)
-            found = verifier.verify_packed(packed, block, start)
-            want = torch.cat([row[: len(b)] for row, b in zip(want, block, strict=True)])
-            torch.testing.assert_close(found, want)
+            want = [
+                verifier.verify(memory, [tokens], [at]).raw
+                for memory, tokens, at in zip(alone, block, start, strict=True)
+            ]
+            torch.testing.assert_close(verifier.verify(packed, block, start).raw, torch.cat(want))
 
 
 def test_selected_rows_are_copies() -> None:
@@ -151,7 +152,7 @@ def test_selected_rows_are_copies() -> None:
         memory = verifier.start([[4, 5], [6]])
         verifier.verify(memory, [[BOS, 7], [BOS, 8]], [0, 0])
         memory = verifier.select(memory, [1, 0, 1])
-        logits = verifier.verify(memory, [[9], [10], [11]], [2, 2, 2])
+        logits = verifier.verify(memory, [[9], [10], [11]], [2, 2, 2]).logits
         for r, (source, fed) in enumerate(
             (([6], [BOS, 8, 9]), ([4, 5], [BOS, 7, 10]), ([6], [BOS, 8, 11]))
         ):

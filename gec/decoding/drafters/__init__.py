@@ -6,9 +6,8 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from torch import Tensor
-
     from gec.decoding.acceptance import Kept
+    from gec.decoding.scores import Part
     from gec.decoding.state import State
 
 
@@ -32,8 +31,11 @@ class Drafter:
     def observe(self, state: State, kept: Sequence[Kept]) -> None:
         """See what the acceptance rule kept of the last drafts, before the state advances."""
 
-    def distributions(self, memory: Any) -> Tensor | None:
-        """Return [B, T, V], what each token of the last drafts was drawn from; None: not drawn."""
+    def distributions(self, memory: Any) -> Sequence[Sequence[Part]] | None:
+        """Return per row what the tokens of its last draft were drawn from; None: not drawn.
+
+        A row's parts are of its tokens in their order, as many tokens as each part has places.
+        """
         return None
 
     def logprobs(self, memory: Any) -> Sequence[Sequence[float]] | None:

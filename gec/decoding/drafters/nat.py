@@ -10,10 +10,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol
 
-import torch
-from torch import Tensor
-
 from gec.decoding.drafters import Drafter
+from gec.decoding.scores import Scores
 from gec.errors import ConfigError, ModelError
 
 if TYPE_CHECKING:
@@ -39,8 +37,10 @@ class BlockModel(Protocol):
     def start(self, sources: Sequence[Sequence[int]]) -> Any:
         """Encode the sources (ids without BOS and EOS), a row each."""
 
-    def draft(self, memory: Any, outputs: Sequence[Sequence[int]], k: int) -> tuple[Tensor, Tensor]:
-        """Return the likeliest tokens [B, k] after the rows' outputs, and their log-probabilities.
+    def draft(
+        self, memory: Any, outputs: Sequence[Sequence[int]], k: int
+    ) -> tuple[list[list[int]], list[list[float]]]:
+        """Return the k likeliest tokens after each row's output, and their log-probabilities.
 
         Outputs have no BOS; each call's begin with those of the row's last call.
         """
@@ -91,12 +91,9 @@ class NatDrafter(Drafter):
 
     def propose(self, state: State) -> list[list[int]]:
         memory: BlockMemory = state.draft_memory
-        tokens, logprobs = self.blocks.draft(
-            memory.network, [row.tokens for row in state.rows], self.k
-        )
-        # ids below 2**24 are exact in float32, so one transfer carries both
-        found, memory.logprobs = torch.stack([tokens.float(), logprobs.float()]).tolist()
-        return [[int(token) for token in row] for row in found]
+        outputs = [row.tokens for row in state.rows]
+        tokens, memory.logprobs = self.blocks.draft(memory.network, outputs, self.k)
+        return tokens
 
     def logprobs(self, memory: BlockMemory) -> list[list[float]]:
         return memory.logprobs
@@ -122,8 +119,10 @@ class Unverified:
 
     def verify(
         self, memory: None, tokens: Sequence[Sequence[int]], starts: Sequence[int]
-    ) -> Tensor:
-        return torch.zeros(len(tokens), max(map(len, tokens)), 1)
+    ) -> Scores:
+        from gec.decoding.numpy_scores import NumpyScores
+
+        return NumpyScores.of([[[0.0]] * len(block) for block in tokens])
 
     def select(self, memory: None, rows: Sequence[int]) -> None:
         return None

@@ -27,14 +27,12 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-import torch
-from torch import Tensor
-
-from gec.decoding.acceptance import Exact, Kept, Scores
+from gec.decoding.acceptance import Exact, Kept
 from gec.decoding.drafters import Drafter, NoDraft
 from gec.decoding.loop import step
 from gec.decoding.model import Model
 from gec.decoding.sampling import GREEDY, Sampling, speculate
+from gec.decoding.scores import Part, Scores
 from gec.decoding.state import Row, State
 from gec.errors import ConfigError
 
@@ -67,8 +65,7 @@ class Level(State):
         open: the numbers of the rows that are drafted for, in order.
         outputs: the verifier's rows, with the drafts behind their tokens.
         cached: per row the tokens, BOS first, that the model's memory holds.
-        drawn: per row the distributions [n, V] that its draft's tokens were drawn from, in parts.
-        distributions: the same as one tensor [B, T, V], once the drafts are made; None: not drawn.
+        drawn: per row what its draft's tokens were drawn from, a part a pass.
     """
 
     def __init__(self, model: Model, drafter: Drafter, sources: Sequence[Sequence[int]]) -> None:
@@ -77,8 +74,7 @@ class Level(State):
         self.outputs = self.rows
         self.open: list[int] = []
         self.cached: list[list[int]] = [[] for _ in sources]
-        self.drawn: list[list[Tensor]] = []
-        self.distributions: Tensor | None = None
+        self.drawn: list[list[Part]] = []
 
     def follow(self, rows: Sequence[Row], limits: Sequence[int]) -> None:
         """Begin drafts behind the verifier's rows, of which each may grow to its limit."""
@@ -89,7 +85,6 @@ class Level(State):
         self.rows = [self._placed(row) for row in self.outputs]
         self.open = [i for i, row in enumerate(self.outputs) if self.rows[i] is row]
         self.drawn = [[] for _ in rows]
-        self.distributions = None
 
     def held(self) -> list[int]:
         return [
@@ -101,7 +96,7 @@ class Level(State):
         scores = super().verify(drafts)
         self.cached = [
             [self.bos_id, *row.tokens, *(token for token in draft if token != self.eos_id)]
-            for row, draft in zip(self.rows, scores.drafted, strict=True)
+            for row, draft in zip(self.rows, self.drafts, strict=True)
         ]
         return scores
 
@@ -183,15 +178,13 @@ class SmallModelDrafter(Drafter):
         level.follow(state.rows, [self._limit(row) for row in state.rows])
         while level.open:
             step(level, self._accept)
-        if any(level.drawn):
-            level.distributions = _stack(level.drawn)
         return [
             ours.tokens[len(row.tokens) :]
             for row, ours in zip(state.rows, level.outputs, strict=True)
         ]
 
-    def distributions(self, memory: Level) -> Tensor | None:
-        return memory.distributions
+    def distributions(self, memory: Level) -> list[list[Part]] | None:
+        return memory.drawn if any(memory.drawn) else None
 
     def select(self, memory: Level, rows: Sequence[int]) -> Level:
         memory.select(rows)
@@ -211,25 +204,27 @@ class SmallModelDrafter(Drafter):
 
         If it is not sure enough to go on alone at some place of a row, the row's limit lies there.
         """
-        p = None if self.sampling.greedy else self.sampling(scores.logits)
-        kept = Exact()(level, scores) if p is None else speculate(level, scores, p)
+        p = None if self.sampling.greedy else scores.distribution(self.sampling)
+        kept = Exact()(level, scores) if p is None else speculate(level, p)
         sure = self._sure(scores)
         for number in level.open:
             row, gained = level.rows[number], len(kept[number].tokens)
             if sure[number] < gained:
                 row.limit = min(row.limit, len(row.tokens) + sure[number])
             if p is not None:
-                level.drawn[number].append(p[number, : min(gained, row.limit - len(row.tokens))])
+                count = min(gained, row.limit - len(row.tokens))
+                level.drawn[number].append(p.part(number, count))
         return kept
 
     def _sure(self, scores: Scores) -> list[int]:
         """Return per row how many places the model is sure enough of to go on alone."""
-        rows, width = scores.drafts.shape
         if not self.fallback:
-            return [width] * rows
-        logits = scores.logits.float()
-        sure = (logits.amax(-1) - logits.logsumexp(-1)).exp() >= self.fallback
-        return sure.int().cumprod(1).sum(1).tolist()
+            return list(scores.lengths)
+        [certainty] = scores.read(scores.certainty())
+        return [
+            next((i for i, p in enumerate(row) if not p >= self.fallback), len(row))
+            for row in certainty
+        ]
 
 
 def _common(first: Sequence[int], second: Sequence[int]) -> int:
@@ -238,10 +233,3 @@ def _common(first: Sequence[int], second: Sequence[int]) -> int:
     if first[:shorter] == second[:shorter]:
         return shorter
     return next(i for i in range(shorter) if first[i] != second[i])
-
-
-def _stack(drawn: Sequence[Sequence[Tensor]]) -> Tensor:
-    """Return [B, longest, V]; zeros behind a row's last distribution."""
-    some = next(part for parts in drawn for part in parts)
-    whole = [torch.cat(list(parts)) if parts else some[:0] for parts in drawn]
-    return torch.nn.utils.rnn.pad_sequence(whole, batch_first=True)

@@ -6,9 +6,9 @@ from collections.abc import Sequence
 from typing import Any
 
 import torch
-from torch import Tensor
 
 from gec.eval.benchmark.lossless import check_lossless
+from gec.models.engines.scores import TorchScores
 
 BOS, EOS, VOCABULARY = 1, 2, 12
 
@@ -25,7 +25,9 @@ class Upper:
     def start(self, sources: Sequence[Sequence[int]]) -> Any:
         return [[9 if token == 5 else token for token in source] + [EOS] for source in sources]
 
-    def verify(self, memory: Any, tokens: Sequence[Sequence[int]], starts: Sequence[int]) -> Tensor:
+    def verify(
+        self, memory: Any, tokens: Sequence[Sequence[int]], starts: Sequence[int]
+    ) -> TorchScores:
         width = max(map(len, tokens))
         logits = torch.zeros(len(tokens), width, VOCABULARY)
         for row, (target, start) in enumerate(zip(memory, starts, strict=True)):
@@ -36,7 +38,7 @@ class Upper:
                     logits[row, column, 7] = self.runner_up
                     if width > 1 and self.tie:
                         logits[row, column, 6] -= self.tie
-        return logits
+        return TorchScores.padded(logits, [len(block) for block in tokens])
 
     def select(self, memory: Any, rows: Sequence[int]) -> Any:
         return [memory[row] for row in rows]

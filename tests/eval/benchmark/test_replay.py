@@ -9,13 +9,13 @@ from typing import Any
 import pytest
 import torch
 from fake_models import RuleModel, tiny_network
-from torch import Tensor
 
 from gec.decoding.decoder import Decoder, Hypothesis, LengthLimit
 from gec.decoding.drafters.copy import CopyDrafter
 from gec.errors import ConfigError
 from gec.eval.benchmark.contenders import Floor, Ids, Ours, decoder_for
 from gec.eval.benchmark.replay import Replay, architecture, random_bundle
+from gec.models.engines.scores import TorchScores
 from gec.models.engines.verifier import TransformerVerifier
 from gec.models.load.bundle import Bundle
 from gec.models.network.transformer import TransformerConfig
@@ -86,9 +86,9 @@ def test_the_choice_depends_on_the_place_alone() -> None:
     outputs = {(5, 6, 7): (5, 9, 7, 8)}
     model = replay(outputs)
     memory = model.start([(5, 6, 7)])
-    logits = model.verify(memory, [[1, 20, 20, 20, 20, 20]], [0])
+    logits = model.verify(memory, [[1, 20, 20, 20, 20, 20]], [0]).logits
     assert logits[0].argmax(-1).tolist() == [5, 9, 7, 8, 2, 2]
-    assert model.verify(memory, [[13]], [2])[0].argmax(-1).tolist() == [7]
+    assert model.verify(memory, [[13]], [2]).raw.argmax(-1).tolist() == [7]
 
 
 class Counting:
@@ -102,7 +102,9 @@ class Counting:
     def start(self, sources: Sequence[Sequence[int]]) -> Any:
         return self.model.start(sources)
 
-    def verify(self, memory: Any, tokens: Sequence[Sequence[int]], starts: Sequence[int]) -> Tensor:
+    def verify(
+        self, memory: Any, tokens: Sequence[Sequence[int]], starts: Sequence[int]
+    ) -> TorchScores:
         self.blocks.append([list(block) for block in tokens])
         return self.model.verify(memory, tokens, starts)
 

@@ -13,7 +13,8 @@ from gec.decoding.beam import BeamSearch
 from gec.decoding.decoder import Decoder, LengthLimit
 from gec.decoding.drafters.copy import CopyDrafter
 from gec.errors import ConfigError, ModelError
-from gec.models.convert.transformers_model import HuggingFaceModel, generate, input_guided, wrapped
+from gec.models.convert.transformers_generate import generate, input_guided
+from gec.models.convert.transformers_model import HuggingFaceModel, wrapped
 
 LIMIT = 14
 SOURCES = [*sentences(11, seed=777), [3, 3, 3, 3]]

@@ -25,8 +25,9 @@ from torch import Tensor, nn
 from gec.cli import main
 from gec.models.convert.fairseq import from_fairseq
 from gec.models.convert.fairseq_drafter import with_drafter
+from gec.models.engines.nat_blocks import TransformerBlocks
 from gec.models.load import generation
-from gec.models.network.nat import NatTransformer, TransformerBlocks
+from gec.models.network.nat import NatTransformer
 
 if "GEC_FAIRSEQ" not in os.environ:  # set where the environment must have it
     pytest.importorskip("fairseq", reason="fairseq has an environment of its own: make test")

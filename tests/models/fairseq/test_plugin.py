@@ -13,7 +13,7 @@ import torch
 from gec.cli import main
 from gec.errors import ModelError
 from gec.models.convert.fairseq_drafter import drafter_from_fairseq
-from gec.models.network.nat import TransformerBlocks
+from gec.models.engines.nat_blocks import TransformerBlocks
 
 if "GEC_FAIRSEQ" not in os.environ:  # set where the environment must have it
     pytest.importorskip("fairseq", reason="fairseq has an environment of its own: make test")

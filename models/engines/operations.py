@@ -18,14 +18,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from torch import Tensor
-
 from gec.decoding.model import Model
+from gec.decoding.scores import Scores
 from gec.decoding.strategies import Parts
 from gec.errors import ModelError
-from gec.models.engines.graphs import GraphVerifier
-from gec.models.engines.verifier import TransformerVerifier
-from gec.models.network.transformer import TransformerConfig
+from gec.models.engines.verifier import Verifier
+from gec.models.network.transformer import Transformer, TransformerConfig
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,8 +105,7 @@ class Counted:
         memory: tuple[Any, list[int]],
         tokens: Sequence[Sequence[int]],
         starts: Sequence[int],
-    ) -> Tensor:
-        """Return the model's logits of the block, and count the pass."""
+    ) -> Scores:
         blocks = [len(block) for block in tokens]
         self.total += decoding(self.config, memory[1], starts, blocks, self.size)
         return self.model.verify(memory[0], tokens, starts)
@@ -135,7 +132,7 @@ def counted(parts: Parts) -> tuple[Parts, list[Counted]]:
     models = [
         Counted(model, model.network.config)
         for model in (parts.model, *parts.smaller)
-        if isinstance(model, TransformerVerifier | GraphVerifier)
+        if isinstance(model, Verifier) and isinstance(model.network, Transformer)
     ]
     if not models or models[0].model is not parts.model:
         raise ModelError(f"the work of {parts.name} is not counted: ids stand before its outputs")

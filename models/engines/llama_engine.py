@@ -1,4 +1,4 @@
-"""A decoder-only network as the decoding loop's verifier.
+"""A decoder-only network as an engine.
 
 The network reads ``BOS source separator output EOS`` as one row. The loop knows nothing of it: what
 it takes for BOS is the separator's last token, and the row's first block is put behind BOS and
@@ -13,6 +13,7 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
+from gec.models.engines.engine import Block
 from gec.models.network.cache import Positions, SelfCache
 from gec.models.network.llama import Llama
 
@@ -26,8 +27,8 @@ class Memory:
     cached: list[bool]
 
 
-class LlamaVerifier:
-    """Meets :class:`gec.decoding.model.PackedModel` with a :class:`Llama` in evaluation mode."""
+class LlamaEngine:
+    """Meets :class:`gec.models.engines.engine.Engine` with a :class:`Llama`."""
 
     def __init__(self, network: Llama) -> None:
         self.network = network.eval()
@@ -42,35 +43,21 @@ class LlamaVerifier:
         prefixes = [[*self._before, *source, *self._between] for source in sources]
         return Memory(self.network.caches(len(sources)), prefixes, [False] * len(sources))
 
-    def verify(
-        self, memory: Memory, tokens: Sequence[Sequence[int]], starts: Sequence[int]
-    ) -> Tensor:
-        packed = self.verify_packed(memory, tokens, starts)  # [N, V]
-        lengths = [len(row) for row in tokens]
-        longest = max(lengths)
-        if min(lengths) == longest:
-            return packed.view(len(tokens), longest, -1)
-        logits = packed.new_zeros(len(tokens), longest, packed.shape[1])
-        for row, own in enumerate(torch.split(packed, lengths)):
-            logits[row, : len(own)] = own
-        return logits
-
-    def verify_packed(
-        self, memory: Memory, tokens: Sequence[Sequence[int]], starts: Sequence[int]
-    ) -> Tensor:
-        blocks, places, wanted = [], [], []
-        for row, (block, start) in enumerate(zip(tokens, starts, strict=True)):
+    def run(self, memory: Memory, block: Block) -> Tensor:
+        rows, places, wanted = [], [], []
+        for row, (tokens, start) in enumerate(zip(block.tokens, block.starts, strict=True)):
             prefix = memory.prefixes[row]
             before = [] if memory.cached[row] else prefix
-            blocks.append([*before, *block])
+            rows.append([*before, *tokens])
             places.append(len(prefix) + start - len(before))
-            wanted.append([False] * len(before) + [True] * len(block))
+            wanted += [False] * len(before) + [True] * len(tokens)
             memory.cached[row] = True
         device = self.network.device
-        positions = Positions.pack(places, [len(block) for block in blocks], device)
-        packed = torch.tensor([token for block in blocks for token in block], device=device)
-        mask = torch.tensor([place for row in wanted for place in row], device=device)
-        return self.network.decode_block(packed, memory.caches, positions, mask)
+        positions = Positions.pack(places, [len(row) for row in rows], device)
+        packed = torch.tensor([token for row in rows for token in row], device=device)
+        mask = torch.tensor(wanted, device=device)
+        hidden = self.network.decode_block(packed, memory.caches, positions, mask)  # [N, D]
+        return hidden if block.ragged else hidden.view(len(rows), -1, hidden.shape[-1])
 
     def select(self, memory: Memory, rows: Sequence[int]) -> Memory:
         index = torch.tensor(rows, device=self.network.device)

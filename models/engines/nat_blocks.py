@@ -1,0 +1,127 @@
+"""A drafter of blocks for the decoding loop, made of the non-autoregressive network.
+
+Shapes: B rows, k block size, T longest prefix and block, D width, V vocabulary.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+
+from gec.errors import ModelError
+from gec.models.engines.eager import EagerEngine, Memory, RememberingEngine
+from gec.models.engines.engine import padded
+from gec.models.network.cache import Positions
+from gec.models.network.nat import NatTransformer, block_mask
+
+
+@dataclass(slots=True)
+class NatMemory:
+    """The engine's memory, and the number of cached prefix tokens of each row, BOS included."""
+
+    inner: Memory
+    cached: list[int]
+
+
+class TransformerBlocks:
+    """Implements :class:`gec.decoding.drafters.nat.BlockModel` with a :class:`NatTransformer`.
+
+    Args:
+        network: the drafter's network.
+        verifier: the verifier whose encoder output a drafter without an encoder reads.
+
+    Raises:
+        ModelError: the drafter has no encoder, and no verifier of the same width is given.
+    """
+
+    def __init__(self, network: NatTransformer, verifier: RememberingEngine | None = None) -> None:
+        self.network = network.eval()
+        config = network.config
+        self.bos_id, self.eos_id = config.bos_id, config.eos_id
+        self.vocab_size, self.max_positions = config.vocab_size, config.max_positions
+        self.block = network.nat.block
+        self._engine = EagerEngine(network)  # for its start, select and join
+        self._verifier = verifier if network.nat.shared_encoder else None
+        if network.nat.shared_encoder:
+            if verifier is None:
+                raise ModelError("this drafter reads the verifier's encoder, and none is there")
+            theirs = verifier.network.config.width
+            if theirs != config.width:
+                raise ModelError(f"the drafter is {config.width} wide, the verifier {theirs}")
+
+    @torch.inference_mode()
+    def start(self, sources: Sequence[Sequence[int]]) -> NatMemory:
+        """Encode the sources, or take over the verifier's encoder output."""
+        if self._verifier is None:
+            inner = self._engine.start(sources)
+            inner.caches += self.network.copied_source(self._engine.source_ids(sources))
+        else:
+            encoded = self._verifier.encoded(sources)
+            caches = self.network.caches(encoded.states)
+            inner = Memory(caches, encoded.lengths, encoded.mask)
+        return NatMemory(inner, [0] * len(sources))
+
+    @torch.inference_mode()
+    def draft(
+        self, memory: NatMemory, outputs: Sequence[Sequence[int]], k: int
+    ) -> tuple[list[list[int]], list[list[float]]]:
+        """Return the likeliest k tokens after each output, and their log-probabilities."""
+        first = [self.bos_id] if self.network.nat.begins_with_bos else []
+        prefixes = [[*first, *output] for output in outputs]
+        hidden = (self._cached if self.network.nat.causal_prefix else self._anew)(
+            memory, prefixes, k
+        )
+        logits = self.network.output(hidden).float()  # [B, k, V]
+        best, tokens = logits.max(-1)  # [B, k]
+        logprobs = best - logits.logsumexp(-1)
+        # ids below 2**24 are exact in float32, so one transfer carries both
+        found, sure = torch.stack([tokens.float(), logprobs]).tolist()
+        return [[int(token) for token in row] for row in found], sure
+
+    def _anew(self, memory: NatMemory, prefixes: list[list[int]], k: int) -> Tensor:
+        tokens = self._blocks(prefixes, k)
+        lengths = torch.tensor([len(prefix) for prefix in prefixes], device=tokens.device)
+        return self.network.blocks(
+            tokens, lengths, memory.inner.caches, memory.inner.source_mask, k
+        )
+
+    def _cached(self, memory: NatMemory, prefixes: list[list[int]], k: int) -> Tensor:
+        """Compute only the block and the tokens that the rows gained since the last draft."""
+        new = [prefix[start:] for prefix, start in zip(prefixes, memory.cached, strict=True)]
+        tokens = self._blocks(new, k)
+        width = tokens.shape[1]
+        positions = Positions.of(list(memory.cached), width, tokens.device)
+        starts = torch.tensor(memory.cached, device=tokens.device)
+        lengths = torch.tensor([len(prefix) for prefix in prefixes], device=tokens.device)
+        mask = block_mask(lengths, k, positions.end, causal_prefix=True)  # [B, 1, end, end]
+        rows = (starts[:, None] + torch.arange(width, device=tokens.device)).clamp_max(
+            positions.end - 1
+        )
+        mask = mask.gather(2, rows[:, None, :, None].expand(-1, -1, -1, positions.end))
+        positions = Positions(positions.index, positions.start, positions.end, mask, False)
+        hidden = self.network.decode_block(
+            tokens, memory.inner.caches, positions, memory.inner.source_mask
+        )
+        places = (lengths - starts)[:, None] + torch.arange(k, device=tokens.device)
+        memory.cached = [len(prefix) for prefix in prefixes]
+        return hidden.gather(1, places[..., None].expand(-1, -1, hidden.shape[-1]))
+
+    @torch.inference_mode()
+    def select(self, memory: NatMemory, rows: Sequence[int]) -> NatMemory:
+        """Return the memory of the given rows."""
+        inner = self._engine.select(memory.inner, rows)
+        return NatMemory(inner, [memory.cached[row] for row in rows])
+
+    @torch.inference_mode()
+    def join(self, memory: NatMemory, other: NatMemory) -> NatMemory:
+        """Return the memory of both memories' rows."""
+        return NatMemory(self._engine.join(memory.inner, other.inner), memory.cached + other.cached)
+
+    def _blocks(self, prefixes: Sequence[Sequence[int]], k: int) -> Tensor:
+        """Return ids [B, longest + k]: prefix, k MASKs, padding."""
+        network = self.network
+        rows = [[*prefix, *[network.mask_id] * k] for prefix in prefixes]
+        return padded(rows, network.config.pad_id, network.device)

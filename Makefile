@@ -3,7 +3,7 @@
 #               (all of them: then those that need fairseq, in .venv-fairseq)
 # make lint     ruff and mypy                 (make format repairs what can be repaired)
 # make sanitize the C kernel and damaged bundles under the address and undefined behaviour sanitizers
-# make docs     regenerate the option tables of docs/cli.md
+# make docs     regenerate the option tables of docs/cli.md and the reference of docs/api.md
 # make bench    measure everything in docs/performance.md   (BENCH_FILE=conll13.m2; takes hours,
 #               on an idle machine)
 # make model-wheel   the large model as a wheel of its own, in dist/
@@ -24,7 +24,7 @@ ROOMS := models eval web
 SYSTEM_PACKAGES := chromium firefox-esr g++ python3-dev
 
 # What the tests import; correcting with the shipped model needs none of it.
-TEST_EXTRAS := train,large,eval,serve,batch,convert,test,dev
+TEST_EXTRAS := train,large,eval,checkers,serve,batch,convert,test,dev
 
 PIP_INSTALL := $(BIN)/python -m pip --disable-pip-version-check --no-input install --quiet \
 	--no-build-isolation --constraint constraints.txt
@@ -85,8 +85,9 @@ format: .venv/.tests
 	$(BIN)/ruff check --fix-only --quiet .
 	$(BIN)/ruff format .
 
-docs: .venv/.runtime
+docs: .venv/.tests
 	$(BIN)/python docs/help.py
+	$(BIN)/python docs/api.py
 
 # The tables of docs/performance.md. More sentences, another architecture: BENCH_OPTIONS.
 BENCH_OPTIONS ?= --sample 200 --replay 6+6x512 --replay 12+2x512 --vocabulary 16000

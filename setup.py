@@ -121,6 +121,8 @@ setup(
             "pygments>=2.17",
             "pylatexenc>=2.10",
         ],
+        # gec bench checkers
+        "checkers": ["chunspell>=2.0.4", "codespell>=2.4", "harper-py>=0.2"],
         "large": ["gguf>=0.10"],  # gec model get
         "train": ["lightning>=2.4", "tensorboard>=2.17", "symspellpy>=6.7"],
         "batch": [

@@ -8,13 +8,15 @@
 Names are imported on first use, so that ``import gec`` and ``gec --help`` do not wait for torch.
 """
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from gec.errors import ConfigError, DataError, GecError, InputError, ModelError
+from gec.exports import lazily
 
 if TYPE_CHECKING:
-    from gec.correct.corrector import Correction, Corrector, Options
+    from gec.correct.corrector import Corrector
+    from gec.correct.options import Options
+    from gec.correct.result import Correction
     from gec.edits.edits import Edit
     from gec.loading import load
 
@@ -35,21 +37,11 @@ __all__ = [
 ]
 
 _HOMES = {
-    "Correction": "gec.correct.corrector",
+    "Correction": "gec.correct.result",
     "Corrector": "gec.correct.corrector",
     "Edit": "gec.edits.edits",
-    "Options": "gec.correct.corrector",
+    "Options": "gec.correct.options",
     "load": "gec.loading",
 }
 
-
-def __getattr__(name: str) -> Any:
-    if name not in _HOMES:
-        raise AttributeError(f"module 'gec' has no attribute {name!r}")
-    value = getattr(import_module(_HOMES[name]), name)
-    globals()[name] = value
-    return value
-
-
-def __dir__() -> list[str]:
-    return sorted({*globals(), *__all__})
+__getattr__, __dir__ = lazily(__name__, _HOMES)

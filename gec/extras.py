@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 EXTRAS = {
+    "codespell_lib": "checkers",
     "ctranslate2": "convert",
     "docutils": "check",
     "errant": "eval",
@@ -10,6 +11,8 @@ EXTRAS = {
     "flask": "serve",
     "fsspec": "batch",
     "gguf": "large",
+    "harper": "checkers",
+    "hunspell": "checkers",
     "jinja2": "eval",
     "jsonschema": "serve",
     "lightning": "train",

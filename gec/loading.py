@@ -8,10 +8,12 @@ from typing import TYPE_CHECKING, Any
 
 import torch
 
-from gec.correct.corrector import Corrector, Options
+from gec.correct.corrector import Corrector
+from gec.correct.options import Options
 from gec.decoding.parts import Parts
 from gec.decoding.strategies import parse
 from gec.errors import ConfigError
+from gec.models.load.device import device_of as device_of
 
 if TYPE_CHECKING:
     from gec.generate.generator import Generator
@@ -196,19 +198,3 @@ def _precision(name: str, device: torch.device) -> str:
     if name == "int8" and device.type != "cpu":
         raise ConfigError(f"int8 runs on a CPU only, not on {device}: take bf16 or fp32")
     return name
-
-
-def device_of(name: str | None) -> torch.device:
-    """Return a device that can be used; None takes CUDA where there is one.
-
-    Raises:
-        ConfigError: it cannot be used.
-    """
-    if name is None:
-        return torch.device("cuda" if torch.cuda.is_available() else "cpu")
-    try:
-        device = torch.device(name)
-        torch.empty(0, device=device)
-    except (RuntimeError, AssertionError) as error:
-        raise ConfigError(f"device {name!r} cannot be used: {str(error).splitlines()[0]}") from None
-    return device

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
+from dataclasses import replace
 from typing import Any
 
-from gec.correct.corrector import Correction, SentenceResult
+from gec.correct.result import ENDLESS, Correction, SentenceResult, Warning
 from gec.decoding.trace import Pass, Trace
+from gec.edits.align import align
 from gec.edits.edits import Edit
+from gec.text.words import split_tokenized
 
 # What the fake model knows: pattern, replacement, type.
 RULES = (
@@ -39,19 +42,27 @@ def fake_correction(text: str) -> Correction:
         key=lambda edit: edit.start,
     )
     corrected = replaced(text, edits)
-    sentences = [
-        SentenceResult(
-            start=match.start(),
-            end=match.end(),
-            source=tuple(match.group().split()),
-            target=tuple(replaced(match.group(), edits, match.start()).split()),
-            trace=Trace((Pass(drafted=2, accepted=1, emitted=2),), ("a", "b")),
-            seconds=0.0125,
+    sentences = []
+    for match in re.finditer(r"[^\r\n]+", text):
+        words = tuple(split_tokenized(match.group(), match.start()))
+        after = split_tokenized(replaced(match.group(), edits, match.start()))
+        target = tuple(word.text for word in after)
+        trace = Trace((Pass(drafted=2, accepted=1, emitted=2),), ("a", "b"))
+        sentences.append(
+            SentenceResult(match.start(), match.end(), words, target, trace, seconds=0.0125)
         )
-        for match in re.finditer(r"[^\r\n]+", text)
-    ]
-    warnings = ("a sentence was left as it was",) if "WARN" in text else ()
-    return Correction(text, corrected, tuple(edits), tuple(sentences), warnings)
+    at = text.find("WARN")
+    warnings = (Warning(at, at + 4, ENDLESS),) if at >= 0 else ()
+    found = Correction(text, corrected, tuple(edits), tuple(sentences), warnings)
+    return replace(found, edits=tuple(_in_words(found)))
+
+
+def _in_words(found: Correction) -> Iterator[Edit]:
+    """Give the edits of every sentence the words that they change."""
+    for sentence, edits in found.by_sentence():
+        changes = align(sentence.source, sentence.target)
+        assert len(edits) == len(changes)
+        yield from (replace(e, words=c) for e, c in zip(edits, changes, strict=True))
 
 
 def replaced(text: str, edits: Iterable[Edit], offset: int = 0) -> str:

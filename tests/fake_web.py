@@ -13,7 +13,10 @@ from dataclasses import replace
 
 from fake_corrector import fake_correction, replaced
 
-from gec.correct.corrector import Correction, Decode, Interrupt, Options, Setting
+from gec.correct.corrector import Decode
+from gec.correct.options import Options, Setting
+from gec.correct.plan import Interrupt
+from gec.correct.result import Correction, shift
 from gec.decoding.decoder import Hypothesis
 from gec.decoding.trace import Pass, Trace
 from gec.errors import ConfigError
@@ -100,9 +103,8 @@ class WebCorrector:
             yield replace(
                 part,
                 edits=tuple(replace(e, start=e.start + at, end=e.end + at) for e in part.edits),
-                sentences=tuple(
-                    replace(s, start=s.start + at, end=s.end + at) for s in part.sentences
-                ),
+                sentences=tuple(s.moved(shift(at)) for s in part.sentences),
+                warnings=tuple(w.moved(shift(at)) for w in part.warnings),
             )
             at += len(line)
 

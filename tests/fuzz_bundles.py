@@ -45,12 +45,15 @@ from tokenizers import Tokenizer, decoders, models, pre_tokenizers
 import gec
 from gec.errors import ModelError
 from gec.loading import load_generator
-from gec.models.convert.fairseq_format import SPECIALS
 from gec.models.load import bundle, generation
+from gec.models.load.fairseq_symbols import SPECIALS
+from gec.models.load.weights import write_weights
+from gec.models.network.llama import Llama, LlamaConfig
+from gec.text.byte_pairs import BytePairs
 from gec.text.inflection import Inflections
 from gec.text.ngrams import Level, NGrams
 from gec.text.spelling import Speller
-from gec.text.subwords import Subwords
+from gec.text.subwords import BYTE_OF, Subwords
 
 TEXT = "She go home yesterday, teh Dogs are big 12."
 SECONDS = 20
@@ -90,6 +93,21 @@ def _corrector(dtype: torch.dtype, **settings: object) -> Files:
     return _written(lambda folder: bundle.save(whole, folder, dtype=dtype))
 
 
+def _decoder(dtype: torch.dtype) -> Files:
+    """A decoder-only network, which reads the source and writes the output."""
+    words = BytePairs.of(
+        {piece: i for i, piece in enumerate([*"<|>", *sorted(BYTE_OF.keys() - {*"<|>"})])}, []
+    )
+    config = LlamaConfig(
+        vocab_size=len(words), width=32, heads=4, kv_heads=2, ffn_width=48, layers=2,
+        max_positions=200, separator=(5, 7),
+    )  # fmt: skip
+    torch.manual_seed(6)
+    settings = {"task": "gec", "language": "en", "network": config.to_dict()}
+    whole = bundle.Bundle("x", settings, Llama(config).eval(), words)
+    return _written(lambda folder: bundle.save(whole, folder, dtype=dtype))
+
+
 def _generator() -> Files:
     made = random_bundle()
     made.network = tiny_network(
@@ -118,7 +136,7 @@ def _foreign(engine: str, parts: Files, entries: int) -> Files:
     def write(folder: Path) -> None:
         for name, content in parts.items():
             (folder / name).write_bytes(content)
-        bundle.write_weights(network, folder / "model.safetensors", torch.float32)
+        write_weights(network, folder / "model.safetensors", torch.float32)
         bundle.write_config(config, folder)
 
     return _written(write)
@@ -176,6 +194,8 @@ def bundles() -> dict[str, Files]:
         "fairseq codes": _fairseq("subword_nmt"),
         "fairseq gpt2": _fairseq("gpt2"),
         "fairseq sentencepiece": _fairseq("sentencepiece"),
+        "decoder int8": _decoder(torch.int8),
+        "decoder float": _decoder(torch.float16),
     }
 
 

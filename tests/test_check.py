@@ -18,8 +18,8 @@ from gec.check.baseline import Baseline, Known, known
 from gec.check.findings import is_finding
 from gec.check.project import CHECK_CONFIDENCE, Project, Rules, Strictness, find_project, matches
 from gec.cli import build_parser, main
-from gec.correct.corrector import Correction, Options
-from gec.documents.prose import with_edits
+from gec.correct.options import Options
+from gec.correct.result import ENDLESS, Correction, Warning
 from gec.edits.edits import Edit
 from gec.edits.messages import MESSAGES
 from gec.errors import ConfigError
@@ -39,8 +39,7 @@ class Fake(FakeCorrector):
         options = options or Options()
         least = options.min_confidence or self.options.get("min_confidence") or 0
         for text, found in zip(texts, super().correct_many(texts, batch_size=1), strict=False):
-            yield with_edits(
-                found,
+            yield found.with_edits(
                 {
                     e
                     for e in found.edits
@@ -511,13 +510,13 @@ def test_warnings_name_places_of_the_file(made: list[Fake], capsys: Capture) -> 
             for text in texts:
                 at = text.index("We")
                 found = fake_correction(text)
-                said = (f"characters {at}-{at + 2}: left as it was",)
+                said = (Warning(at, at + 2, ENDLESS),)
                 yield Correction(text, found.text, found.edits, found.sentences, said)
 
     source = "# Title\n\n    code\n\nWe *go*\n"
     whole = in_source(source, correct_prose(Warns(), source, "a.md"))  # type: ignore[arg-type]
     at = source.index("We")
-    assert whole.warnings == (f"characters {at}-{at + 2}: left as it was",)
+    assert whole.warnings == (Warning(at, at + 2, ENDLESS),)
 
 
 # ------------------------------------------------------------------------------------ what is said

@@ -18,7 +18,8 @@ import pytest
 from fake_corrector import FakeCorrector
 
 from gec import __version__
-from gec.cli import build_parser, main
+from gec.cli import build_parser, commands, main, parse
+from gec.cli.commands import COMMANDS, Group
 from gec.errors import ModelError
 
 File = Callable[..., str]
@@ -157,7 +158,7 @@ def test_reports_go_to_standard_error(
     out, err = capsys.readouterr()
     assert out == "I goes WARN\n"
     assert err.split("\n") == [
-        f"gec: warning: {name}: a sentence was left as it was",
+        f"gec: warning: {name}: characters 5-9: no end within the length limit, left as it was",
         f"{name}: 1 edit",
         "  line:col  type        confidence  change",
         '  1:3       R:VERB:SVA  0.75        "go" → "goes"',
@@ -276,18 +277,10 @@ def test_version(capsys: Capture) -> None:
             },
         ),
         (
-            "score exact a.tsv b.tsv --misses --strategy greedy --model m",
-            "gec.eval.metrics.exact",
+            "score cleme h.txt gold.m2 --unweighted --beta 1",
+            "gec.eval.metrics.cleme",
             "main",
-            {
-                "files": ["a.tsv", "b.tsv"],
-                "misses": True,
-                "strategy": "greedy",
-                "tolerance": None,
-                "model": "m",
-                "device": None,
-                "precision": None,
-            },
+            {"hypothesis": "h.txt", "gold": "gold.m2", "unweighted": True, "beta": 1.0},
         ),
         (
             "train en.toml --data d --out o --budget 2h --resume --seed 5 --threads 1",
@@ -311,7 +304,7 @@ def test_version(capsys: Capture) -> None:
         ),
         (
             "bundle last.ckpt out --data d --name en --tolerance 0.5",
-            "gec.models.load.bundle",
+            "gec.models.training.export",
             "export_main",
             {
                 "checkpoints": ["last.ckpt"],
@@ -491,7 +484,7 @@ def test_ctrl_c(loads: Loads, file: File, capsys: Capture, monkeypatch: pytest.M
 
     name = file(WRONG)
     monkeypatch.setattr(FakeCorrector, "correct_many", interrupt)
-    monkeypatch.setattr("gec.cli._discard_output", lambda: None)
+    monkeypatch.setattr("gec.cli.discard_output", lambda: None)
     assert main(["correct", "--in-place", name]) == 130
     assert capsys.readouterr().err == ""
     assert Path(name).read_bytes().decode() == WRONG
@@ -564,13 +557,89 @@ def test_utf8_in_an_ascii_locale(file: File) -> None:
 
 
 def test_help_and_version_do_not_import_torch() -> None:
+    """No help of any command waits for it, nor for what else takes long to import."""
     code = (
         "import sys, gec, gec.cli\n"
-        "assert [gec.cli.main([*c, '--help']) for c in ([], ['correct'], ['bench'])] == [0, 0, 0]\n"
-        "heavy = {'torch', 'spacy', 'numpy', 'tokenizers'} & set(sys.modules)\n"
-        "assert not heavy, heavy\n"
+        "from gec.cli.commands import COMMANDS, Group\n"
+        "lines = [[]]\n"
+        "for name, command in COMMANDS.items():\n"
+        "    group = command.commands if isinstance(command, Group) else {}\n"
+        "    lines += [[name], *([name, part] for part in group)]\n"
+        "assert len(lines) > 40\n"
+        "assert not any(gec.cli.main([*line, '--help']) for line in lines)\n"
+        "assert gec.cli.main(['--version']) == 0\n"
+        "slow = {'torch', 'spacy', 'numpy', 'tokenizers', 'tempfile', 'tomllib'} & {*sys.modules}\n"
+        "assert not slow, slow\n"
     )
     subprocess.run([sys.executable, "-c", code], check=True, stdout=subprocess.DEVNULL)
+
+
+def test_a_command_is_the_file_of_its_name() -> None:
+    found = {}
+    for name, command in COMMANDS.items():
+        if isinstance(command, Group):
+            parts = command.commands.items()
+            found |= {f"{name}_{part}".replace("-", "_"): each for part, each in parts}
+        else:
+            found[name] = command
+    for name, command in found.items():
+        assert command is sys.modules[f"gec.cli.{name}"]
+    files = {path.stem for path in Path(commands.__file__).parent.glob("*.py")}
+    others = {"__init__", "arguments", "commands", "failures", "status", "terminal"}
+    assert {name for name in files - others if not name.endswith("_options")} == {*found}
+
+
+@pytest.mark.parametrize(
+    ("given", "meant"),
+    [
+        (["bench"], ["bench", "correct"]),
+        (["bench", "f.txt"], ["bench", "correct", "f.txt"]),
+        (["bench", "--quick"], ["bench", "correct", "--quick"]),
+        (["bench", "generate"], ["bench", "generate"]),
+        (["bench", "correct", "generate"], ["bench", "correct", "generate"]),
+        (["bench", "--help"], ["bench", "--help"]),
+        (["score"], ["score"]),
+        (["correct", "bench"], ["correct", "bench"]),
+        ([], []),
+    ],
+)
+def test_the_usual_command_of_a_group(given: list[str], meant: list[str]) -> None:
+    assert commands.named(given) == meant
+
+
+@pytest.mark.parametrize(
+    ("arguments", "status", "said"),
+    [
+        ("score m2 h.txt", 255, "two files are needed, HYP and GOLD"),
+        ("score m2 h.txt g.m2 more.txt", 255, "two files are needed, HYP and GOLD"),
+        ("score m2 h.txt g.m2 --nothing", 1, "unrecognized arguments: --nothing"),
+        ("score m2 --nothing", 1, "unrecognized arguments: --nothing"),
+        ("score m2 h.txt g.m2 --beta x", 1, "argument --beta: not a number: 'x'"),
+        ("score gleu h.txt -s s -r r --nothing", 2, "unrecognized arguments: --nothing"),
+        ("correct --beam-size 0", 2, "argument --beam-size: must be 1 or more, not 0"),
+        ("convert --to onnx en --nothing out", 2, "unrecognized arguments: --nothing out"),
+    ],
+)
+def test_usage_errors(arguments: str, status: int, said: str, capsys: Capture) -> None:
+    assert main(arguments.split()) == status
+    err = capsys.readouterr().err
+    assert err.startswith(f"gec: error: {said}")
+    assert err.count("\n") == 1
+
+
+def test_paths_of_convert_may_come_after_options() -> None:
+    args = parse(["convert", "fairseq", "--data", "d", "a.pt", "b.pt", "out"])
+    assert args.paths == ["fairseq", "a.pt", "b.pt", "out"]
+
+
+def test_score_exact_corrects_as_told(loads: Loads, file: File, capsys: Capture) -> None:
+    name = file("She go home .\tShe goes home .\nIt is fine .\n")
+    assert main(["score", "exact", name, "--misses", "--strategy", "greedy", "--model", "m"]) == 0
+    (corrector,) = loads
+    assert corrector.options["name_or_path"] == "m"
+    assert corrector.options["strategy"] == "greedy"
+    out, _ = capsys.readouterr()
+    assert out == "1 of 1 sentences with errors come out right; 0 of 1 correct sentences changed\n"
 
 
 def test_every_option_explains_itself() -> None:

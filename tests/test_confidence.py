@@ -7,6 +7,7 @@ from dataclasses import replace
 
 import pytest
 
+from gec.correct.assemble import _distance
 from gec.correct.confidence import Calibration, Evidence
 from gec.errors import ConfigError
 
@@ -24,6 +25,8 @@ def test_features() -> None:
         {
             "R:VERB:SVA": 1.0,
             "probability": math.log(4),
+            "probability R": math.log(4),
+            "distance": 0.0,
             "following": math.log(9),
             "growth": 0.0,
             "size": math.log(3),
@@ -36,6 +39,9 @@ def test_features() -> None:
     assert (spelt["growth"], spelt["fluency R"]) == (1.0, 2.0)
     assert replace(EDIT, others=1).features()["others"] == pytest.approx(math.log(2))
     assert replace(EDIT, type="U:DET", replacement=()).features()["growth"] == -1.0
+    near = replace(EDIT, type="R:SPELL", distance=0.25).features()
+    assert (near["distance"], near["distance R:SPELL"]) == (0.25, 0.25)
+    assert "distance" not in replace(EDIT, type="M:DET", distance=0.25).features()
     # a clause taken away is not fifteen times what a word is
     clause = replace(EDIT, end=EDIT.start + 15, replacement=()).features()
     assert (clause["growth"], clause["size"]) == (-2.0, math.log(16))
@@ -60,3 +66,9 @@ def test_extremes_stay_probabilities(probability: float, fluency: float) -> None
 def test_numbers_that_are_none(weights: dict[str, float]) -> None:
     with pytest.raises(ConfigError, match="finite"):
         Calibration(0.0, weights)
+
+
+def test_evidence_knows_how_far_the_letters_are() -> None:
+    assert _distance(["laggy"], ["large"]) == pytest.approx(2 / 5)
+    assert _distance(["in", "to"], ["into"]) == pytest.approx(1 / 5)
+    assert _distance([], ["the"]) == _distance(["the"], []) == _distance(["It"], ["it"]) == 0

@@ -18,17 +18,12 @@ from fake_models import Rule, RuleModel, copies, rewrites, sometimes
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from gec.correct import corrector as module
-from gec.correct.corrector import (
-    WINDOW_OVERLAP,
-    WINDOW_TOKENS,
-    WINDOW_WORDS,
-    Corrector,
-    Options,
-    Setting,
-    _Reading,
-    _shares,
-)
+from gec.correct import reading as module
+from gec.correct.corrector import Corrector
+from gec.correct.options import Options, Setting
+from gec.correct.plan import WINDOW_OVERLAP, WINDOW_TOKENS, WINDOW_WORDS
+from gec.correct.reading import Reading, shares
+from gec.correct.result import Correction
 from gec.decoding.decoder import Hypothesis
 from gec.decoding.parts import Parts
 from gec.edits.edits import WordEdit, apply
@@ -88,6 +83,10 @@ def before(word: str, new: str) -> Change:
 
 
 # -------------------------------------------------------------------------- one text
+
+
+def said(found: Correction) -> tuple[str, ...]:
+    return tuple(map(str, found.warnings))
 
 
 def test_a_correction() -> None:
@@ -180,7 +179,7 @@ def test_a_model_that_copies_changes_no_byte(text: str, strategy: str) -> None:
     assert found.text == text
     assert found.edits == ()
     # a word of a hundred rare characters has more subwords than the model takes
-    assert all("words too long for the model" in warning for warning in found.warnings)
+    assert all("words too long for the model" in warning for warning in said(found))
 
 
 @settings(deadline=None, max_examples=150)
@@ -331,7 +330,7 @@ def test_a_sentence_without_end_is_left_and_reported() -> None:
     found = model.correct(text)
     assert found.text == text
     assert found.edits == ()
-    assert found.warnings == ("characters 12-24: no end within the length limit, left as it was",)
+    assert said(found) == ("characters 12-24: no end within the length limit, left as it was",)
     assert len(found.trace) == 3
 
 
@@ -343,7 +342,7 @@ def test_a_word_too_long_for_the_model_is_left_and_reported(max_positions: int) 
     found = corrector(swap("go", "goes"), max_positions=max_positions).correct(text)
     assert found.text == f"She goes home. He go {long} home. They goes home."
     assert len(found.warnings) == 1
-    assert found.warnings[0].startswith(f"characters 13-{text.index(' They')}: ")
+    assert said(found)[0].startswith(f"characters 13-{text.index(' They')}: ")
 
 
 def test_what_came_before_the_model_ran_away_is_kept() -> None:
@@ -354,7 +353,7 @@ def test_what_came_before_the_model_ran_away_is_kept() -> None:
     found = corrector(change).correct(text)
     assert found.text == "It is. She goes to the old school and they go home."
     at = text.index(" and") + 1
-    assert found.warnings == (
+    assert said(found) == (
         f"characters {at}-{len(text)}: no end within the length limit, left as it was",
     )
 
@@ -403,7 +402,7 @@ def test_beside_a_word_too_long_for_the_model_there_is_no_sentence_end() -> None
 
     [found] = corrector(change).correct_tokenized([text])
     assert found.text == f"The {text} .".replace(" go ", " goes ")
-    [warning] = found.warnings
+    [warning] = said(found)
     [place] = re.findall(r"^characters (\d+)-(\d+): words too long for the model", warning)
     assert long in text[int(place[0]) : int(place[1])]
     assert int(place[1]) - int(place[0]) < len(long) + 60
@@ -421,10 +420,10 @@ def test_every_place_of_a_sentence_is_the_share_of_one_reading(
     for start, length, whole in spans:
         inside = [e for e in edits if start <= e.source_start and e.source_end <= start + length]
         readings.append(
-            _Reading(start, start + length, whole, [], [], [], inside, {}),
+            Reading(start, start + length, whole, [], [], [], inside, {}),
         )
     at = 0
-    for reading, begin, end in _shares(readings):
+    for reading, begin, end in shares(readings):
         assert at <= begin <= end
         if begin < end:
             assert reading.start <= begin
@@ -654,13 +653,33 @@ def test_words_around_a_picture() -> None:
     assert joined.correct("She goes to day 😀 .").text == "She goes today 😀 ."
 
 
+def test_the_edit_that_is_made_is_the_one_that_was_weighed() -> None:
+    """Of two equal words, too, when another edit of the sentence is left out."""
+
+    def change(words: list[str]) -> list[str]:
+        return swap("dog", "house")(
+            [w for w, after in zip(words, [*words[1:], ""], strict=True) if w != after]
+        )
+
+    made = corrector(change, settings={"balanced": Setting(types={"R:OTHER": 1.0})})
+    found = made.correct("A dog likes the the cat .")
+    assert found.text == "A dog likes the cat ."
+    [edit], [sentence] = found.edits, found.sentences
+    left_out, weighed = sentence.evidence
+    assert left_out.replacement == ("house",)
+    assert edit.words is not None
+    assert (edit.words.source_start, edit.words.source_end) == (weighed.start, weighed.end)
+    [word] = sentence.words[weighed.start : weighed.end]
+    assert edit.start <= word.start < word.end <= edit.end
+
+
 @pytest.mark.parametrize("tokenized", [False, True])
 def test_protecting_many_spans_is_linear(tokenized: bool) -> None:
     made = corrector()
 
     def plan(size: int) -> object:
         spans = Options(protected=tuple((6 * n + 2, 6 * n + 5) for n in range(size)))
-        return made._plan("a cat " * size, made._rule(spans), tokenized=tokenized)
+        return made._planner().plan("a cat " * size, made._rule(spans, tokenized=tokenized))
 
     assert growth(plan, 300) < 2.3
 

@@ -17,11 +17,13 @@ from fake_corrector import fake_correction
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gec.correct.corrector import Correction, SentenceResult
-from gec.edits.edits import Edit
+from gec.correct.result import Correction, SentenceResult, join
+from gec.edits.edits import Edit, WordEdit
 from gec.errors import InputError
 from gec.files import decode, read_document, write_in_place
 from gec.output import formats
+from gec.text.lines import Positions, split_lines
+from gec.text.words import split_tokenized, split_words
 
 File = Callable[..., str]
 
@@ -61,13 +63,13 @@ def corrections(draw: st.DrawFn) -> Correction:
 
 def test_only_three_line_ends_count() -> None:
     text = "a\r\nb\nc\rd\x0be\x0cf\x85g\u2028h"
-    positions = formats.Positions(text)
+    positions = Positions(text)
     assert [positions.line(text.index(c)) for c in "abcdefgh"] == [1, 2, 3, 4, 4, 4, 4, 4]
     assert positions.column(text.index("h")) == 9
 
 
 def test_utf16_columns_count_surrogates() -> None:
-    positions = formats.Positions("x\n😀😀a😀b")
+    positions = Positions("x\n😀😀a😀b")
     assert positions.column(4) == 3
     assert positions.utf16_column(4) == 5
     assert positions.utf16(6) == 9
@@ -75,24 +77,29 @@ def test_utf16_columns_count_surrogates() -> None:
 
 @given(st.text("ab\n\r😀"))
 def test_utf16_equals_encoding(text: str) -> None:
-    positions = formats.Positions(text)
+    positions = Positions(text)
     for offset in range(len(text) + 1):
         assert positions.utf16(offset) == len(text[:offset].encode("utf-16-le")) // 2
 
 
 @given(st.text("ab\n\r\x0c\u2028"))
 def test_split_lines_loses_nothing(text: str) -> None:
-    lines = formats.split_lines(text)
+    lines = split_lines(text)
     assert "".join(line + end for line, end in lines) == text
     assert all(end in ("\n", "\r\n", "\r") for _, end in lines[:-1])
 
 
-def test_join_shifts_offsets_and_says_a_warning_once() -> None:
-    whole = formats.join([fake_correction("I go WARN"), "\r\n", fake_correction("We go WARN")])
+def test_join_shifts_offsets_of_edits_sentences_words_and_warnings() -> None:
+    whole = join([fake_correction("I go WARN"), "\r\n", fake_correction("We go WARN")])
     assert whole.text == "I goes WARN\r\nWe goes WARN"
     assert [whole.original[e.start : e.end] for e in whole.edits] == ["go", "go"]
     assert [whole.original[s.start : s.end] for s in whole.sentences] == ["I go WARN", "We go WARN"]
-    assert len(whole.warnings) == 1
+    words = [word for sentence in whole.sentences for word in sentence.words]
+    assert [whole.original[w.start : w.end] for w in words] == "I go WARN We go WARN".split()
+    assert [str(warning) for warning in whole.warnings] == [
+        "characters 5-9: no end within the length limit, left as it was",
+        "characters 17-21: no end within the length limit, left as it was",
+    ]
 
 
 # ------------------------------------------------------------------------------------------ diff
@@ -263,15 +270,35 @@ def test_m2_leaves_out_what_the_correction_left_out() -> None:
 
 def test_m2_keeps_the_users_spelling_of_words() -> None:
     text = "I can’t go …"
-    edit = fake_correction(text).edits
-    words = ("I", "ca", "n't", "go", "...")
-    sentence = SentenceResult(0, len(text), words, (*words[:3], "goes", "..."), None, 0.0)
-    other = Edit(0, 1, "I", "I", "X", 1.0, "")  # a different count: types are found by position
-    m2 = formats.to_m2(Correction(text, "", (other, *edit), (sentence,)))
+    words = tuple(split_words(text))
+    target = ("I", "ca", "n't", "goes", "...")
+    sentence = SentenceResult(0, len(text), words, target, None, 0.0)
+    edit = Edit(8, 10, "go", "goes", "R:VERB:SVA", 1.0, "", WordEdit(3, 4, 3, 4))
+    m2 = formats.to_m2(Correction(text, "", (edit,), (sentence,)))
     assert m2.split("\n")[:2] == [
         "S I ca n’t go …",
         "A 3 4|||R:VERB:SVA|||goes|||REQUIRED|||-NONE-|||0",
     ]
+
+
+def test_m2_has_no_edit_that_changes_no_word() -> None:
+    sentence = SentenceResult(0, 4, tuple(split_words("A.B")), ("A", ".", "B"), None, 0.0)
+    blank = Edit(1, 2, ".", ". ", "R:ORTH", 1.0, "")
+    assert "noop" in formats.to_m2(Correction("A.B", "A. B", (blank,), (sentence,)))
+
+
+def test_m2_of_sentences_that_touch() -> None:
+    """What is put between them belongs to the sentence whose words it follows, or begins."""
+    one, two = (
+        SentenceResult(at, at + 2, tuple(split_tokenized(text, at)), target, None, 0.0)
+        for at, text, target in [(0, "a.", ("a.", "!")), (2, "b.", ("X", "b."))]
+    )
+    last = Edit(2, 2, "", " !", "M:PUNCT", 1.0, "", WordEdit(1, 1, 1, 2))
+    first = Edit(2, 2, "", "X ", "M:NOUN", 1.0, "", WordEdit(0, 0, 0, 1))
+    for edit, place in [(last, 0), (first, 1)]:
+        blocks = formats.to_m2(Correction("a.b.", "", (edit,), (one, two))).split("\n\n")
+        assert edit.type in blocks[place]
+        assert "noop" in blocks[1 - place]
 
 
 # ----------------------------------------------------------------------------------------- sarif

@@ -10,9 +10,9 @@ from fake_models import tiny_network
 
 import gec
 from gec import cli
-from gec.batch.options import make_engine
+from gec.batch.worker import make_engine
 from gec.errors import ConfigError, ModelError
-from gec.models.load import bundle
+from gec.models.load import bundle, places
 from gec.text.inflection import Inflections
 from gec.text.subwords import Subwords
 from gec.web.app import _load as web_load
@@ -66,7 +66,7 @@ def test_the_bundles_tolerance(folder: str) -> None:
 
 
 def test_a_path_or_a_name(folder: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(bundle, "BUNDLES", Path(folder).parent)
+    monkeypatch.setattr(places, "BUNDLES", Path(folder).parent)
     assert gec.load("tiny").info()["bundle"] == "tiny"
     with pytest.raises(ModelError, match=r"no model bundle at 'huge'.*shipped: tiny"):
         gec.load("huge")

@@ -10,7 +10,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from gec.edits import messages as module
-from gec.edits.edits import WordEdit, align, classify
+from gec.edits.align import align
+from gec.edits.classify import classify
+from gec.edits.edits import WordEdit
 from gec.edits.messages import MESSAGES, TITLES, Message, category, describe, message
 from gec.text.words import tokenize_line
 

@@ -79,8 +79,8 @@ def test_a_package_without_an_extra_needs_the_whole_installation() -> None:
 
 
 def test_readers_of_other_formats_say_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
-    from gec.models.convert.fairseq_sentencepiece import SentencePiece
     from gec.models.convert.output import needs
+    from gec.models.load.fairseq_sentencepiece import SentencePiece
     from gec.models.load.foreign import TransformersTokenizer
 
     for package in ("onnx", "sentencepiece", "transformers"):

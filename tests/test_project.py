@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import argparse
 import ast
+import doctest
 import os
 import re
 import runpy
 import shlex
 import shutil
 import subprocess
+import sys
 from collections.abc import Iterator
+from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -20,7 +23,7 @@ from packaging.requirements import Requirement
 
 import gec
 import gec.loading
-from gec.cli import build_parser
+from gec.cli import build_parser, parse
 
 if TYPE_CHECKING:
     from setuptools import Distribution
@@ -28,7 +31,9 @@ if TYPE_CHECKING:
 ROOT = Path(__file__).resolve().parent.parent
 ROOMS = {"gec": "gec", "models": "gec.models", "eval": "gec.eval", "web": "gec.web"}
 # Where the rooms are put together; everything else in gec/ knows none of them.
-COMPOSITION_ROOTS = {"gec/cli.py", "gec/loading.py"}
+COMPOSITION_ROOTS = {"gec/loading.py"} | {
+    path.relative_to(ROOT).as_posix() for path in (ROOT / "gec/cli").glob("*.py")
+}
 
 
 @pytest.fixture(scope="module")
@@ -168,6 +173,27 @@ def test_public_surface() -> None:
         gec.nothing  # noqa: B018
 
 
+PUBLIC = ("gec", "gec.decoding", "gec.models", "gec.eval")
+
+
+@pytest.mark.parametrize("package", PUBLIC)
+def test_every_public_name_is_there_and_explained(package: str) -> None:
+    module = import_module(package)
+    assert module.__all__ == sorted(module.__all__)
+    assert {*module._HOMES} <= {*module.__all__} <= {*dir(module)}
+    for name in module.__all__:
+        found = getattr(module, name)
+        assert name == "__version__" or found.__doc__, f"{package}.{name}"
+    with pytest.raises(AttributeError, match=f"module '{package}' has no attribute 'nothing'"):
+        module.nothing  # noqa: B018
+
+
+@pytest.mark.parametrize("package", PUBLIC)
+def test_a_public_name_is_imported_when_it_is_used(package: str) -> None:
+    code = f"import sys, {package}\nassert not {{'torch', 'spacy', 'numpy'}} & {{*sys.modules}}"
+    subprocess.run([sys.executable, "-c", code], check=True)
+
+
 def test_one_exception_tree() -> None:
     for error in (gec.ModelError, gec.InputError, gec.ConfigError, gec.DataError):
         assert error.__bases__ == (gec.GecError,)
@@ -180,6 +206,23 @@ def test_command_line_page_is_current() -> None:
     namespace = runpy.run_path(str(ROOT / "docs/help.py"))
     text = (ROOT / "docs/cli.md").read_text(encoding="utf-8")
     assert namespace["page"](text) == text, "docs/cli.md is out of date: make docs"
+
+
+def test_api_page_is_current() -> None:
+    namespace = runpy.run_path(str(ROOT / "docs/api.py"))
+    text = (ROOT / "docs/api.md").read_text(encoding="utf-8")
+    assert namespace["page"](text) == text, "docs/api.md is out of date: make docs"
+
+
+def test_examples_of_the_api_page() -> None:
+    names: dict[str, object] = {}
+    for package in PUBLIC:
+        module = import_module(package)
+        names |= {name: getattr(module, name) for name in module.__all__}
+    page = str(ROOT / "docs/api.md")
+    failed, tried = doctest.testfile(page, module_relative=False, globs=names)
+    assert not failed
+    assert tried >= 10
 
 
 def options(parser: argparse.ArgumentParser) -> Iterator[tuple[str, argparse.Action]]:
@@ -240,7 +283,7 @@ def test_commands_in_the_documentation_exist(page: str) -> None:
     commands = re.findall(r"^\$ (?:echo .*\| )?gec ([^|>#\n]*)", text, re.M)
     assert commands
     for command in commands:
-        build_parser().parse_args(shlex.split(command.replace("<", "")))
+        parse(shlex.split(command.replace("<", "")))
 
 
 def test_python_in_the_readme_runs(
@@ -294,3 +337,67 @@ def test_arrows_point_to_the_core(path: Path, module: str) -> None:
     assert not wrong, f"{name} reaches into another room"
     bare = {n for n in imports(path, module) if n.split(".")[0] in ("models", "eval", "web")}
     assert not bare, f"{name} imports a folder: say gec.{bare}"
+
+
+# What the parts of the core may import; its single files import no part.
+PARTS: dict[str, set[str]] = {
+    "gec.text": set(),
+    "gec.edits": {"gec.text"},
+    "gec.decoding": set(),
+    "gec.correct": {"gec.decoding", "gec.edits", "gec.text"},
+    "gec.generate": {"gec.decoding", "gec.text"},
+    "gec.output": {"gec.correct", "gec.edits", "gec.text"},
+    "gec.documents": {"gec.correct", "gec.edits", "gec.text"},
+    "gec.check": {"gec.correct", "gec.documents", "gec.edits", "gec.text"},
+    "gec.batch": {"gec.correct", "gec.decoding", "gec.documents", "gec.edits", "gec.text"},
+}
+# In the other rooms a part imports those before it.
+MODELS = [
+    f"gec.models.{name}" for name in ("network", "engines", "load", "convert", "fetch", "training")
+]
+EVAL = [f"gec.eval.{name}" for name in ("metrics", "compare", "benchmark")]
+PARTS |= {name: {*own[:place]} for own in (MODELS, EVAL) for place, name in enumerate(own)}
+# Arrows that are to go.
+WRONG = {("gec.models.network", "gec.models.engines")}
+
+
+def part(name: str) -> str | None:
+    """The part of a room that a module belongs to, None if it is a single file of the room."""
+    return next((part for part in PARTS if f"{name}.".startswith(f"{part}.")), None)
+
+
+@pytest.mark.parametrize("name", PARTS)
+def test_arrows_between_the_parts_of_a_room(name: str) -> None:
+    found = {
+        (name, to)
+        for path, module in python_files()
+        if part(module) == name
+        for to in map(part, imports(path, module))
+        if to is not None and room(to) == room(name)
+    }
+    assert found
+    assert {to for _, to in found - WRONG} <= PARTS[name] | {name}
+
+
+def test_single_files_of_the_core_import_no_part() -> None:
+    for path, module in python_files():
+        if path.parent == ROOT / "gec" and path.stem not in ("__init__", "__main__", "loading"):
+            assert not {*filter(None, map(part, imports(path, module)))}, path.name
+
+
+def test_only_entry_points_import_the_command_line() -> None:
+    """eval/benchmark/process.py measures the command itself."""
+    found = {
+        path.relative_to(ROOT).as_posix()
+        for path, module in python_files()
+        if not module.startswith("gec.cli")
+        and any(room(n) == "gec" and f"{n}.".startswith("gec.cli.") for n in imports(path, module))
+    }
+    assert found == {"gec/__main__.py", "eval/benchmark/process.py"}
+
+
+def test_the_core_parses_no_command_line() -> None:
+    """argparse is for gec/cli/; what a project's options mean is read in gec/check/."""
+    for path, module in python_files():
+        if (part(module) or "") in ("gec.decoding", "gec.text", "gec.edits", "gec.correct"):
+            assert "argparse" not in {*imports(path, module)}, path.name

@@ -16,7 +16,7 @@ import torch
 from torch import Tensor, nn
 from torch.utils.data import IterableDataset
 
-from gec.models.training import train as trainer
+from gec.models.training import loop
 
 BUDGET = 60
 
@@ -89,13 +89,13 @@ def main(
     multiprocessing.set_start_method("fork", force=True)  # of workers, as without a fork server
     torch.set_num_threads(1)
     clock = itertools.count()
-    trainer.time = SimpleNamespace(monotonic=lambda: next(clock) * seconds)  # type: ignore[assignment]
+    loop.time = SimpleNamespace(monotonic=lambda: next(clock) * seconds)  # type: ignore[assignment]
     schedule = SimpleNamespace(
         optimizer="adamw", learning_rate=0.1, warmup_share=0.2, decay_share=0.5, weight_decay=0.0,
         gradient_clip=1.0, precision="32-true", validate_every="20s", save_every="20s",
     )  # fmt: skip
     sums = Sums({} if asked is None else {asked: ask})
-    progress = trainer.fit(lambda: sums, schedule, run, budget=BUDGET, workers=workers)
+    progress = loop.fit(lambda: sums, schedule, run, budget=BUDGET, workers=workers)
     found = {"weights": sums.module.state_dict(), "shares": sums.shares}
     found |= {"step": progress.step, "seconds": progress.seconds, "tokens": progress.tokens}
     torch.save(found, run / f"rank{variables['RANK']}.pt")

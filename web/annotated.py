@@ -1,4 +1,7 @@
-"""Text with markup, as the LanguageTool API's ``data`` has it: read without, pointed at within."""
+"""Text with markup, as in the LanguageTool API's ``data``.
+
+The corrector reads the text without the markup; answers have offsets within the full text.
+"""
 
 from __future__ import annotations
 
@@ -14,7 +17,7 @@ Span = tuple[int, int]
 
 @dataclass(frozen=True, slots=True)
 class _Piece:
-    """``plain`` characters from ``start`` on stand for ``full`` ones; equal if it is text."""
+    """A piece of ``plain``, and the piece of ``full`` that it stands for; equal if it is text."""
 
     start: int
     full_start: int
@@ -23,11 +26,11 @@ class _Piece:
 
 
 class Annotated:
-    """A text whose markup is set apart.
+    """A text whose markup is known.
 
     Attributes:
-        full: text and markup, what all offsets of answers count.
-        plain: what is corrected: the text, and what markup is to be read as.
+        full: text and markup; all offsets of answers count its characters.
+        plain: the text to correct, with what each markup is to be read as.
 
     >>> text = Annotated([("A ", None), ("<b>", ""), ("dog", None), ("</b>", "")])
     >>> text.plain, text.full, text.span(2, 5)
@@ -35,13 +38,13 @@ class Annotated:
     """
 
     def __init__(self, pieces: list[tuple[str, str | None]]) -> None:
-        """``pieces`` are (text, None) and (markup, what to read instead)."""
+        """Join ``pieces``, each (text, None) or (markup, text to read instead)."""
         plain: list[str] = []
         self._pieces: list[_Piece] = []
         at = full_at = 0
         for written, instead in pieces:
             read = written if instead is None else instead
-            if read:  # markup that reads as nothing has no place in the plain text
+            if read:  # the plain text has no trace of markup that reads as nothing
                 end = full_at + len(written)
                 self._pieces.append(_Piece(at, full_at, end, instead is None))
             plain.append(read)
@@ -52,21 +55,21 @@ class Annotated:
         self._starts = [piece.start for piece in self._pieces]
 
     def span(self, start: int, end: int) -> Span:
-        """Return where plain characters ``start`` to ``end``, at least one, are in ``full``."""
+        """Return the span in ``full`` of plain characters ``start`` to ``end``, at least one."""
         first, last = self._piece(start), self._piece(end - 1)
         begin = first.full_start + (start - first.start if first.is_text else 0)
         stop = last.full_start + (end - last.start) if last.is_text else last.full_end
         return begin, stop
 
     def is_text(self, start: int, end: int) -> bool:
-        """Whether plain characters ``start`` to ``end`` stand in ``full`` as they are."""
+        """Whether plain characters ``start`` to ``end`` stand in ``full`` without any markup."""
         begin, stop = self.span(start, end)
         return self.full[begin:stop] == self.plain[start:end] and (
             self._piece(start).is_text and self._piece(end - 1).is_text
         )
 
     def protected(self) -> tuple[Span, ...]:
-        """Return the words of the plain text that the user has not written."""
+        """Return the spans of the plain text that stand for markup."""
         ends = [*self._starts[1:], len(self.plain)]
         return tuple(
             (piece.start, end)
@@ -79,10 +82,10 @@ class Annotated:
 
 
 def parse(data: str) -> Annotated:
-    """Read the parameter ``data``: ``{"text": ...}`` or ``{"annotation": [...]}``.
+    """Return the parameter ``data``, which is ``{"text": ...}`` or ``{"annotation": [...]}``.
 
     Raises:
-        Problem: 400, it is not that.
+        Problem: 400, the parameter has another form.
     """
     try:
         value = json.loads(data)

@@ -23,6 +23,7 @@ from gec.web.schemas import Validators
 def blueprint(
     config: Config, engine: Engine, validators: Validators, store: Store | None
 ) -> Blueprint:
+    """Return the routes under /api/v1; without a ``store`` no feedback is taken."""
     api = Blueprint("api", __name__, url_prefix="/api/v1")
 
     def signer(values: dict[str, Any]) -> results.Sign | None:
@@ -53,10 +54,10 @@ def blueprint(
         with ExitStack() as stack:
             call = stack.enter_context(engine.call(g.began, request.remote_addr or ""))
             parts = call.stream(text, options)
-            first = next(parts)  # what is refused is refused before the answer begins
+            first = next(parts)  # a request is refused before its answer begins
             events = _events(results.events(chain([first], parts), text, call, values, sign))
             answer = Response(events, mimetype="text/event-stream")
-            answer.headers["X-Accel-Buffering"] = "no"  # of a proxy
+            answer.headers["X-Accel-Buffering"] = "no"  # a proxy must pass each event on at once
             answer.call_on_close(stack.pop_all().close)
         return answer
 
@@ -94,7 +95,7 @@ def blueprint(
 
 
 def _body(validators: Validators, schema: str, config: Config) -> dict[str, Any]:
-    """Return the request's JSON, checked."""
+    """Return the request's JSON, checked against a schema."""
     if request.mimetype != "application/json":
         raise Problem(415, "unsupported_media_type", "the body must be application/json")
     try:
@@ -116,7 +117,7 @@ def _body(validators: Validators, schema: str, config: Config) -> dict[str, Any]
 
 
 def _check_length(body: Any, config: Config) -> None:
-    """Refuse more text than may be with a status of its own."""
+    """Refuse too much text, with a status of its own (413)."""
     text = body.get("text") if isinstance(body, dict) else None
     texts = text if isinstance(text, list) else [text]
     length = sum(len(one) for one in texts if isinstance(one, str))
@@ -131,7 +132,7 @@ def _refuse(constant: str) -> NoReturn:
 
 
 def _events(found: Iterator[tuple[str, dict[str, Any]]]) -> Iterator[str]:
-    """Yield server-sent events; after the first, errors are events too."""
+    """Yield server-sent events; an error after the first event becomes an event, too."""
     try:
         for name, data in found:
             yield _event(name, data)

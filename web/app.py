@@ -20,11 +20,11 @@ if TYPE_CHECKING:
 
 
 def create_app(config: Config | None = None, *, corrector: Corrector | None = None) -> Flask:
-    """Return the server as a WSGI application, its model loaded and its decoding thread running.
+    """Return the server as a WSGI application whose model is loaded and warm.
 
     Args:
         config: the settings; None takes them from the environment.
-        corrector: used in place of the configured model's.
+        corrector: a corrector to use instead of the configured model.
 
     Raises:
         GecError: the settings, the model or the feedback file cannot be used.
@@ -42,7 +42,7 @@ def create_app(config: Config | None = None, *, corrector: Corrector | None = No
     app = Flask(__name__)
     app.url_map.strict_slashes = False
     app.json.sort_keys = False  # type: ignore[attr-defined]
-    app.config["MAX_FORM_MEMORY_SIZE"] = config.max_body  # the default refuses less
+    app.config["MAX_FORM_MEMORY_SIZE"] = config.max_body  # the default is smaller
     app.extensions["gec"] = engine
     app.wsgi_app = Forwarded(app.wsgi_app, config.trusted_proxy)  # type: ignore[assignment,method-assign]
     problems.register(app)
@@ -56,7 +56,7 @@ def create_app(config: Config | None = None, *, corrector: Corrector | None = No
 
 
 def engine_of(app: Flask) -> Engine:
-    """Return what decodes for an app."""
+    """Return the engine of an application."""
     engine: Engine = app.extensions["gec"]
     return engine
 

@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 from gec import __version__
-from gec.correct.corrector import Options
+from gec.correct.options import Options
 from gec.errors import ConfigError
 from gec.text.segmentation import Sentence, segment
 from gec.web.config import Config
@@ -19,7 +19,8 @@ from gec.web.problems import Problem
 from gec.web.rates import client_of
 
 if TYPE_CHECKING:
-    from gec.correct.corrector import Correction, Corrector, SentenceResult
+    from gec.correct.corrector import Corrector
+    from gec.correct.result import Correction, SentenceResult
     from gec.decoding.decoder import Hypothesis
 
 Span = tuple[int, int]
@@ -27,7 +28,8 @@ Span = tuple[int, int]
 RESERVED = 3
 """Threads that no correction may take: they answer health checks and the page."""
 ALL_AT_ONCE = 2**30
-"""The decoding service makes the batches: the corrector hands it all sentences together."""
+"""Batch size of the corrector: it hands all sentences together to the decoding service, which makes
+the real batches."""
 
 
 class Engine:
@@ -53,24 +55,25 @@ class Engine:
         )
         self._places = Places(config.threads - RESERVED, config.client_requests)
         self.draining = False
-        self.closing: list[Callable[[], None]] = []  # what else must be closed
+        self.closing: list[Callable[[], None]] = []  # called by close(), the last one first
 
     def warm_up(self) -> None:
-        """Load what the first sentence would have to wait for."""
+        """Correct a sentence, so that the first request need not wait for anything to load."""
         with self.call(now() + 600, "") as call:
             call.correct(["This are a sentense."], self.options({}))
 
     @property
     def model(self) -> dict[str, str]:
-        """What answers call the model."""
+        """The names of the model and the version of gec, for answers."""
         return {"name": str(self.corrector.info().get("bundle", "unknown")), "gec": __version__}
 
     @property
     def default_setting(self) -> str:
+        """The setting of requests that name none."""
         return self.config.setting or "balanced"
 
     def options(self, values: dict[str, Any], protected: tuple[Span, ...] = ()) -> Options:
-        """Return the corrector's options for those of a request."""
+        """Return the corrector's options for a request's options and protected spans."""
         return Options(
             setting=values.get("setting") or self.config.setting,
             tolerance=values.get("tolerance"),
@@ -82,11 +85,14 @@ class Engine:
 
     @contextmanager
     def call(self, began: float, address: str) -> Iterator[Call]:
-        """Take one of the places for corrections; ``began`` is when the request came in.
+        """Take one of the places for corrections while the context lasts.
+
+        ``began`` is the reading of :func:`now` when the request came in; the time limit counts
+        from there. ``address`` is the client's IP address.
 
         Raises:
             Problem: 503, all places are taken; 429, the client has as many as one may have; and
-                what :class:`Call` raises.
+                the problems that :class:`Call` raises.
         """
         client = client_of(address)
         self._places.take(client)
@@ -96,7 +102,7 @@ class Engine:
             self._places.leave(client)
 
     def not_ready(self) -> str:
-        """Say why new requests had better go elsewhere; empty if they need not."""
+        """Return why new requests should go to another server, or "" if they need not."""
         if self.draining:
             return "the server is shutting down"
         if self.service.stuck(max(60.0, 2 * self.config.timeout)):
@@ -104,6 +110,7 @@ class Engine:
         return "the queue is full" if self.service.full else ""
 
     def close(self) -> None:
+        """Decode what is in the queue, end the decoding thread, and close everything else."""
         self.draining = True
         self.service.close(timeout=self.config.drain)
         while self.closing:
@@ -120,7 +127,7 @@ class Places:
         self._taken: Counter[str] = Counter()
 
     def take(self, client: str) -> None:
-        """Take a place, or raise a Problem."""
+        """Take a place; raises Problem, 503 or 429, if there is none for the client."""
         with self._lock:
             if self._free < 1:
                 raise Problem(503, "busy", "too many requests at once; try again", retry_after=1)
@@ -131,6 +138,7 @@ class Places:
             self._taken[client] += 1
 
     def leave(self, client: str) -> None:
+        """Give a place back."""
         with self._lock:
             self._free += 1
             self._taken[client] -= 1
@@ -139,7 +147,7 @@ class Places:
 
 
 class Call:
-    """Corrections for one client's request, until ``deadline``."""
+    """Corrections for one client's request, until ``deadline``, a reading of :func:`now`."""
 
     def __init__(self, engine: Engine, deadline: float, client: str) -> None:
         self._engine = engine
@@ -150,31 +158,31 @@ class Call:
         self._found: dict[int, Decoded] = {}
 
     def correct(self, texts: Sequence[str], options: Options) -> list[Correction]:
-        """Correct texts, in order.
+        """Return the corrections of texts, in order.
 
         Raises:
-            Problem: 400, options that do not fit; 413, more sentences than may be; 503, the queue
-                is full; 504, time is up.
+            Problem: 400, the options do not fit; 413, too many sentences; 503, the queue is full;
+                504, the time is up.
         """
         with _as_problems():
             corrections = self._corrector.correct_many(texts, options, batch_size=ALL_AT_ONCE)
             return list(corrections)
 
     def stream(self, text: str, options: Options) -> Iterator[Correction]:
-        """Correct a text part by part; raises as :meth:`correct` does."""
+        """Yield the correction of each part of a text; raises as :meth:`correct` does."""
         with _as_problems():
             size = self._engine.config.batch_size
             yield from self._corrector.stream(text, options, batch_size=size)
 
     def sentences(self, text: str) -> list[Sentence]:
-        """Segment a text alone; raises as :meth:`correct` does."""
+        """Return the sentences of a text, uncorrected; raises as :meth:`correct` does."""
         with _as_problems():
             return segment(text, interrupt=self._in_time)
 
     def cost(self, sentence: SentenceResult) -> tuple[float, bool]:
-        """Return the milliseconds that a sentence's decoding took, and whether it was known."""
+        """Return the milliseconds of a sentence's decoding, and whether the cache had it."""
         steps = sentence.trace.steps if sentence.trace else ()
-        # a trace is made of its windows' very own passes
+        # the steps of a trace are the same objects as the steps of its windows' hypotheses
         windows = [self._found[id(step)] for step in steps if id(step) in self._found]
         seconds = sum(window.seconds for window in windows)
         return round(seconds * 1000, 3), bool(windows) and all(w.cached for w in windows)
@@ -214,4 +222,5 @@ def _as_problems() -> Iterator[None]:
 
 
 def now() -> float:
+    """Return the reading, in seconds, of the clock that deadlines count by."""
     return time.monotonic()

@@ -1,20 +1,19 @@
-"""The server's settings: command line, then environment (``GEC_...``), then a TOML file.
+"""The server's settings, from the command line, else the environment, else a TOML file.
 
 The file's table ``[serve]`` and the environment have the names of :class:`Config`'s fields:
 ``port = 8081``, ``GEC_PORT=8081``.
+
+The help of ``gec serve`` is made of this, so what only reading needs is imported where it is read.
 """
 
 from __future__ import annotations
 
-import ipaddress
 import math
-import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
 from typing import Any, get_type_hints
 
 from gec.errors import ConfigError
-from gec.files import read_document
 
 SETTINGS = ("precise", "balanced", "thorough")
 MIN_TOKEN = 16
@@ -27,7 +26,7 @@ def _setting(default: Any, help: str, *, least: float = 0, most: float = math.in
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Config:
-    """Every setting of the server; the field's metadata has its help and bounds."""
+    """Every setting of the server; the metadata of each field has its help and bounds."""
 
     host: str = _setting("127.0.0.1", "address to listen on")
     port: int = _setting(8081, "port to listen on; 0 takes a free one", most=65535)
@@ -103,15 +102,21 @@ class Config:
                     f"allowed_host: {name!r} is no host name; write for example gec.example.org"
                 )
         for network in self.trusted_proxy:
-            try:
-                ipaddress.ip_network(network)
-            except ValueError:
-                raise ConfigError(
-                    f"trusted_proxy: {network!r} is no address or network; write for example "
-                    "10.0.0.1 or 10.0.0.0/8"
-                ) from None
+            _check_network(network)
         if self.max_sentences > self.queue:
             raise ConfigError(f"max_sentences ({self.max_sentences}) exceeds queue ({self.queue})")
+
+
+def _check_network(name: str) -> None:
+    import ipaddress
+
+    try:
+        ipaddress.ip_network(name)
+    except ValueError:
+        raise ConfigError(
+            f"trusted_proxy: {name!r} is no address or network; write for example "
+            "10.0.0.1 or 10.0.0.0/8"
+        ) from None
 
 
 KINDS: dict[str, Any] = get_type_hints(Config)
@@ -122,7 +127,7 @@ def configure(
 ) -> Config:
     """Return the settings of a command line, an environment and a TOML file.
 
-    ``options`` that are None were not given. ``file`` defaults to the environment's GEC_CONFIG.
+    An option that is None was not given. ``file`` defaults to the environment's GEC_CONFIG.
 
     Raises:
         InputError: the file cannot be read.
@@ -141,6 +146,10 @@ def configure(
 
 
 def _from_file(path: str) -> dict[str, Any]:
+    import tomllib
+
+    from gec.files import read_document
+
     try:
         document = tomllib.loads(read_document(path).text)
     except tomllib.TOMLDecodeError as error:
@@ -188,6 +197,8 @@ def _kind(name: str) -> str:
 
 def read_token(path: str) -> str:
     """Return the token in a file's first line."""
+    from gec.files import read_document
+
     lines = read_document(path).text.splitlines()
     if not lines or not lines[0].strip():
         raise ConfigError(f"{path}: has no token in its first line")

@@ -2,11 +2,11 @@
 
 A request asks for sentences (token ids) at one tolerance and waits. Clients take turns to fill each
 batch, and so do the requests of one client, sentence by sentence: neither a long document nor many
-requests hold up another client's short one. What two requests want at the same time is decoded
-once. Whatever the model raises costs the sentences that raise it, never the thread.
+requests hold up another client's short text. If two requests wait for the same sentence, it is
+decoded once. An exception of the model fails only the sentences that raise it; the thread goes on.
 
-The thread starts with the first sentence. A process that forks, as some servers do once the
-application is loaded, leaves its child an empty queue, an empty cache and no thread.
+The thread starts with the first sentence. If a process forks, as some servers do after they have
+loaded the application, the child has an empty queue, an empty cache and no thread.
 """
 
 from __future__ import annotations
@@ -25,14 +25,14 @@ if TYPE_CHECKING:
 
 Source = tuple[int, ...]
 Key = tuple[Source, float]
-"""A sentence and the tolerance: what a hypothesis depends on."""
+"""A sentence and the tolerance, on which a hypothesis depends."""
 
 TOKENS_PER_PLACE = 64
-"""A hypothesis of so many tokens takes one place in the cache, a longer one several."""
+"""A hypothesis of so many tokens takes one place in the cache, a longer one takes several."""
 
 
 class QueueFull(Exception):
-    """The sentences that wait are as many as may; ``retry_after`` says for how many seconds."""
+    """No more sentences may wait; ``retry_after`` is the number of seconds until there is room."""
 
     def __init__(self, retry_after: float) -> None:
         super().__init__("the queue is full")
@@ -49,7 +49,7 @@ class Closed(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Decoded:
-    """A sentence's hypothesis, its share of the batch's seconds, and whether it was known."""
+    """A sentence's hypothesis, its share of the batch's seconds, and whether the cache had it."""
 
     hypothesis: Hypothesis
     seconds: float
@@ -57,7 +57,10 @@ class Decoded:
 
 
 class Cache:
-    """The hypotheses used last, within ``places``. Not thread safe: its owner holds a lock."""
+    """The hypotheses used last, within ``places``.
+
+    The cache is not thread safe: its owner holds a lock.
+    """
 
     def __init__(self, places: int) -> None:
         self.places = places
@@ -68,12 +71,14 @@ class Cache:
         return len(self._found)
 
     def get(self, key: Key) -> Hypothesis | None:
+        """Return the hypothesis of a key, which then counts as used last, or None."""
         hypothesis = self._found.get(key)
         if hypothesis is not None:
             self._found.move_to_end(key)
         return hypothesis
 
     def put(self, key: Key, hypothesis: Hypothesis) -> None:
+        """Keep a hypothesis, and drop those not used for longest until all fit."""
         if self.places < 1 or key in self._found:
             return
         self._found[key] = hypothesis
@@ -89,20 +94,20 @@ def _places(key: Key, hypothesis: Hypothesis) -> int:
 
 
 class _Ticket:
-    """One request: what it still waits for, and what it got."""
+    """One request: the sentences that it waits for, and those that it has got."""
 
     def __init__(self, tolerance: float, client: object | None = None) -> None:
         self.tolerance = tolerance
         self.client = self if client is None else client
-        self.queued: deque[_Task] = deque()  # those that this request has brought
-        self.open: dict[Key, _Task] = {}  # all that it waits for
+        self.queued: deque[_Task] = deque()  # sentences that this request put into the queue
+        self.open: dict[Key, _Task] = {}  # all sentences that the request waits for
         self.found: dict[Key, Decoded] = {}
         self.error: BaseException | None = None
         self.done = threading.Event()
 
 
 class _Task:
-    """One sentence on its way; ``tickets`` are the requests that want it."""
+    """One sentence on its way; ``tickets`` are the requests that wait for it."""
 
     __slots__ = ("key", "tickets")
 
@@ -115,12 +120,12 @@ class DecodingService:
     """Decodes sentences of many requests in one thread.
 
     Args:
-        decode: gives the hypotheses of sources, in order; only ever called in the one thread.
-        batch_size: sentences decoded together.
-        queue_size: sentences that may wait; a request with more is refused.
-        client_size: those of one client; None is no limit.
+        decode: returns the hypotheses of sources, in order; only the one thread calls it.
+        batch_size: number of sentences decoded together.
+        queue_size: number of sentences that may wait; a request with more is refused.
+        client_size: number of one client's sentences that may wait; None is no limit.
         cache_size: places of the cache; 0 remembers nothing.
-        on_batch: told the size and the seconds of each batch.
+        on_batch: called with the size and the seconds of each batch.
     """
 
     def __init__(
@@ -138,7 +143,7 @@ class DecodingService:
         self.queue_size = queue_size
         self.client_size = queue_size if client_size is None else client_size
         self._on_batch = on_batch or (lambda size, seconds: None)
-        self._pace = 0.02  # seconds a sentence, smoothed
+        self._pace = 0.02  # seconds per sentence, smoothed
         self.hits = 0
         self.misses = 0
         self.failures = 0
@@ -146,20 +151,20 @@ class DecodingService:
         _services.add(self)
 
     def _begin(self, cache_size: int) -> None:
-        """Start with an empty queue and no thread: when made, and in a child after a fork."""
+        """Set an empty queue and no thread, in the constructor and in a child after a fork."""
         self.cache = Cache(cache_size)
         self._lock = threading.Lock()
         self._changed = threading.Condition(self._lock)
-        # clients with sentences in the queue, the next to be served first, and their requests
+        # the requests of each client with sentences in the queue; the next client stands first
         self._line: OrderedDict[object, deque[_Ticket]] = OrderedDict()
-        self._tasks: dict[Key, _Task] = {}  # all queued or being decoded
+        self._tasks: dict[Key, _Task] = {}  # all sentences in the queue or in the current batch
         self._closing = False
         self._busy_since: float | None = None
         self.queued = 0
         self._thread: threading.Thread | None = None
 
     def after_fork(self) -> None:
-        """Begin anew in a child process, where neither thread nor waiting requests live on."""
+        """Begin anew in a child process, which has neither the thread nor waiting requests."""
         self._begin(self.cache.places)
 
     # ------------------------------------------------------------------------- requests' side
@@ -171,16 +176,17 @@ class DecodingService:
         deadline: float,
         client: str | None = None,
     ) -> list[Decoded]:
-        """Return what the model makes of the sources, in order; wait until ``deadline`` at most.
+        """Return the hypotheses of the sources, in order; wait until ``deadline`` at most.
 
         ``deadline`` is a reading of :func:`time.monotonic`. Without a ``client`` the request is a
         client of its own.
 
         Raises:
             QueueFull: too many sentences wait already, in all or of this client.
-            DeadlineExceeded: it is late; sentences that nobody else wants leave the queue.
-            Closed: the service does not go on.
-            Exception: what the model raised at one of these sources.
+            DeadlineExceeded: the deadline has passed; sentences that no other request waits for
+                leave the queue.
+            Closed: the service has ended.
+            Exception: the exception that the model raised at one of these sources.
         """
         keys = [(tuple(source), tolerance) for source in sources]
         ticket = self._submit(keys, _Ticket(tolerance, client))
@@ -237,7 +243,7 @@ class DecodingService:
             self._changed.notify()
 
     def _abandon(self, ticket: _Ticket) -> None:
-        """Take a request's sentences out of the queue, but for those that others wait for."""
+        """Take a request's sentences out of the queue, unless other requests wait for them."""
         for task in ticket.open.values():
             task.tickets.remove(ticket)
         ticket.open = {}
@@ -265,12 +271,12 @@ class DecodingService:
         while batch := self._take():
             try:
                 self._decode_batch(batch)
-            except BaseException as error:  # the thread must outlive whatever a model does
+            except BaseException as error:  # the thread must survive every fault of a model
                 for task in batch:
                     self._fail(task, error)
 
     def _take(self) -> list[_Task]:
-        """Wait for sentences and return the next batch: a sentence of each client in turn."""
+        """Wait for sentences; return the next batch, with a sentence of each client in turn."""
         with self._lock:
             self._busy_since = None
             while not self._line:
@@ -295,7 +301,7 @@ class DecodingService:
                 if tickets:
                     turns.append(tickets)
             self.queued -= len(batch)
-            for ticket in served:  # who was served goes to the end of the line
+            for ticket in served:  # a served client goes to the end of the line
                 self._leave_line(ticket)
                 if ticket.queued:
                     self._line.setdefault(ticket.client, deque()).append(ticket)
@@ -305,10 +311,10 @@ class DecodingService:
             return batch
 
     def _decode_batch(self, batch: list[_Task]) -> None:
-        """Decode a batch; if the model refuses, each sentence alone, so that only one fails."""
+        """Decode a batch; if that fails, decode each sentence alone, so that only one fails."""
         with self._lock:
             for task in batch:
-                if not task.tickets:  # given up in the meantime
+                if not task.tickets:  # all its requests have given up
                     self._tasks.pop(task.key, None)
             batch = [task for task in batch if task.tickets]
         if not batch:
@@ -355,10 +361,11 @@ class DecodingService:
 
     @property
     def full(self) -> bool:
+        """Whether no more sentences may wait."""
         return self.queued >= self.queue_size
 
     def stuck(self, seconds: float) -> bool:
-        """Whether the thread is gone, or has been at one batch for so long."""
+        """Whether the thread is gone, or has decoded one batch for so many seconds."""
         since, thread = self._busy_since, self._thread
         late = since is not None and time.monotonic() - since > seconds
         gone = self._closing if thread is None else not thread.is_alive()

@@ -1,8 +1,8 @@
-"""What users made of the corrections they were shown, with their consent: stored in SQLite.
+"""The users' decisions about corrections, stored in SQLite with the users' consent.
 
-The client has no say in what was shown. The server signs each sentence together with all of its
-edits (:meth:`Store.sign`); a decision names that token and one edit. The key lies in the file, so
-that tokens outlive the process and several processes may share them.
+The server does not trust the client about what was shown: the server signs each sentence together
+with all of its edits (:meth:`Store.sign`), and a decision names that token and one edit. The key
+lies in the file, so tokens outlive the process, and several processes may share them.
 """
 
 from __future__ import annotations
@@ -65,7 +65,7 @@ ShownEdit = tuple[int, int, str, str, float]
 
 @dataclass(frozen=True, slots=True)
 class Shown:
-    """A sentence as it was shown, with all edits that were."""
+    """A sentence as it was shown, with all edits that were shown."""
 
     id: str
     sentence: str
@@ -74,13 +74,15 @@ class Shown:
 
 
 class Store:
-    """The file that ``gec serve --feedback`` writes; one connection a process, one writer a time.
+    """The file that ``gec serve --feedback`` writes.
+
+    Each process has one connection; one thread or process writes at a time.
 
     Args:
-        path: the file; made if it is not there.
-        max_bytes: its full size.
-        days: how long a sentence is kept; 0 is for ever.
-        quota: bytes a day that one client may have stored.
+        path: the file, which is made if it does not exist.
+        max_bytes: size that the file never exceeds.
+        days: number of days that a sentence is kept; 0 is for ever.
+        quota: number of bytes a day that one client may have stored.
 
     Raises:
         InputError: the file cannot be used.
@@ -94,7 +96,8 @@ class Store:
         self._days = days
         self._quota = RateLimit(quota, _DAY)
         self._lock = threading.Lock()
-        self._opened: dict[int, sqlite3.Connection] = {}  # by process; a parent's is never used
+        # by process: a child never uses the connection of its parent
+        self._opened: dict[int, sqlite3.Connection] = {}
         self._today = ""
         try:
             descriptor = os.open(path, os.O_CREAT | os.O_RDWR, 0o600)  # people's own sentences
@@ -106,9 +109,10 @@ class Store:
             raise InputError(f"{path}: feedback cannot be stored there ({error})") from None
 
     def sign(self, sentence: str, edits: Sequence[Edit], model: str) -> str | None:
-        """Return a token for a sentence and all edits shown; their offsets count from its start.
+        """Return a token for a sentence and all edits shown, or None.
 
-        None where there is nothing to decide, or where M2 could not hold it.
+        The edits' offsets count from the sentence's start. The result is None if there is nothing
+        to decide, or if M2 could not hold the sentence.
         """
         if not edits or not _is_plain(sentence, edits):
             return None
@@ -123,12 +127,13 @@ class Store:
         return token if len(token) <= MAX_TOKEN else None
 
     def decide(self, token: str, number: int, decision: str, client: str) -> str:
-        """Store what a user has done with edit ``number`` of what was shown; return its id.
+        """Store a user's decision about edit ``number`` of a token; return the sentence's id.
 
-        The later decision about an edit counts. A sentence with no decision left is forgotten.
+        The latest decision about an edit counts. A sentence with no decision left is forgotten.
 
         Raises:
-            Problem: 409, this was never shown; 429, the client has its quota; 507, no more room.
+            Problem: 409, the edit was never shown; 429, the client's quota is used up; 507, the
+                file has its full size.
         """
         shown = self._read(token)
         if number >= len(shown.edits):
@@ -153,6 +158,7 @@ class Store:
         return shown.id
 
     def close(self) -> None:
+        """Close this process's connection."""
         with self._lock:
             if os.getpid() in self._opened:
                 self._opened.pop(os.getpid()).close()
@@ -188,14 +194,14 @@ class Store:
         )
 
     def _expire(self) -> None:
-        """Once a day, forget what is older than it may be."""
+        """Once a day, forget the sentences that are too old."""
         today = datetime.now(UTC).date().isoformat()
         if self._days and today != self._today:
             forget_older(self._connection(), self._days)
         self._today = today
 
     def _connection(self) -> sqlite3.Connection:
-        """Return this process's connection: SQLite's must not be carried over a fork."""
+        """Return this process's connection: SQLite's connections must not survive a fork."""
         base = self._opened.get(os.getpid())
         if base is None:
             base = connect(self._path)
@@ -211,12 +217,12 @@ class Store:
 
 
 def connect(path: str) -> sqlite3.Connection:
-    """Open a file that is there; raises InputError if it is an earlier version's."""
+    """Return a connection to an existing file; raises InputError if its version is too old."""
     uri = f"{Path(path).resolve().as_uri()}?mode=rw"
     base = sqlite3.connect(uri, uri=True, check_same_thread=False, timeout=10)
     try:
         base.execute("PRAGMA foreign_keys = ON")
-        base.execute("PRAGMA secure_delete = ON")  # what is deleted is overwritten
+        base.execute("PRAGMA secure_delete = ON")  # deleted sentences are overwritten
         old = "SELECT 1 FROM sqlite_schema WHERE type = 'table' AND name = 'feedback'"
         if base.execute(old).fetchone():
             raise InputError(
@@ -230,7 +236,7 @@ def connect(path: str) -> sqlite3.Connection:
 
 
 def forget(base: sqlite3.Connection, where: str, values: Sequence[object]) -> int:
-    """Delete the sentences that a condition names, from file and journal; return how many."""
+    """Delete the sentences of an SQL condition from file and journal; return how many."""
     with base:
         count = base.execute(f"DELETE FROM shown WHERE {where}", tuple(values)).rowcount
     if count:

@@ -1,11 +1,11 @@
-"""Is a text English? Asked where a client wants the language detected."""
+"""Whether a text is English, for clients that ask the server to detect the language."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from functools import cache
 
-from gec.text.segmentation import looks_english
+from gec.text.language import looks_english
 from gec.text.words import split_words
 
 LEAST_WORDS = 5
@@ -13,15 +13,15 @@ LEAST_WORDS = 5
 FUNCTION_WORDS = 0.2
 """The least share of English function words in English prose; in learners' it is about 0.4."""
 KNOWN_WORDS = 0.75
-"""The least share of words that the dictionary knows in English without function words: a list."""
+"""The least share of dictionary words in English without function words, such as a list."""
 
 
 def foreign(text: str, knows: Callable[[str], bool] | None = None) -> float:
-    """Return 0 if a text is English, or may be; otherwise how sure it is that it is not, up to 1.
+    """Return 0 if a text is or may be English; otherwise the confidence, up to 1, that it is not.
 
     A text is English if it has neither another script nor the function words of another language
-    (:func:`gec.text.segmentation.looks_english`), and if enough of its words are English function
-    words, or known to the dictionary (``knows``). Time is linear in the length of the text.
+    (:func:`gec.text.language.looks_english`), and if enough of its words are English function
+    words or known to the dictionary (``knows``). The time is linear in the length of the text.
     """
     words = split_words(text)
     forms = [word.text.lower() for word in words if word.text[0].isalpha()]

@@ -12,7 +12,7 @@ from flask.typing import ResponseReturnValue
 
 from gec import __version__
 from gec.edits.messages import MESSAGES
-from gec.output.formats import Positions
+from gec.text.lines import Positions
 from gec.web.annotated import Annotated, parse
 from gec.web.calls import Call, Engine
 from gec.web.config import Config
@@ -22,7 +22,8 @@ from gec.web.problems import Problem
 from gec.web.schemas import LANGUAGES, LEVELS, MODES
 
 if TYPE_CHECKING:
-    from gec.correct.corrector import Correction, Options
+    from gec.correct.options import Options
+    from gec.correct.result import Correction
     from gec.text.segmentation import Sentence
 
 OLD_NAMES = {
@@ -32,7 +33,7 @@ OLD_NAMES = {
     "autodetect": "language=auto",
 }
 NO_LANGUAGE = {"name": "NoopLanguage", "code": "zz"}
-"""LanguageTool's language for text that it has no rules for."""
+"""LanguageTool's code for text in a language without rules."""
 _SOFTWARE = {
     "name": "gec",
     "version": __version__,
@@ -58,12 +59,13 @@ class Check:
     disabled: frozenset[str]
 
     def wants(self, type: str) -> bool:
-        """Whether rules of this kind are on."""
+        """Whether the client has left on the rule of an error type and its category."""
         names = {rule_id(type), category_of(type)[1]}
         return not names & self.disabled and (not self.enabled_only or bool(names & self.enabled))
 
 
 def blueprint(config: Config, engine: Engine) -> Blueprint:
+    """Return the routes under /v2."""
     api = Blueprint("languagetool", __name__, url_prefix="/v2")
 
     @api.route("/check", methods=["GET", "POST"])
@@ -75,7 +77,8 @@ def blueprint(config: Config, engine: Engine) -> Blueprint:
         client = request.remote_addr or ""
         with _in_time(config.timeout), engine.call(g.began, client) as call:
             other = foreign(asked.text.plain, engine.corrector.knows)
-            if asked.text_level_only or (asked.detect and other):  # we look at English sentences
+            # the model checks English sentences only, and nothing beyond a sentence
+            if asked.text_level_only or (asked.detect and other):
                 return jsonify(_empty(asked, other, call.sentences(asked.text.plain)))
             parts, complete = _parts(call, asked, options)
             return jsonify(_answer(asked, other, parts, complete))
@@ -129,7 +132,7 @@ def read_check(values: Mapping[str, str], config: Config) -> Check:
     """Return the parameters of /v2/check.
 
     Raises:
-        Problem: 400, one is missing or wrong; 413, the text is too long.
+        Problem: 400, a parameter is missing or wrong; 413, the text is too long.
     """
     for old, new in OLD_NAMES.items():
         if old in values:
@@ -220,7 +223,7 @@ def _bad(message: str) -> Problem:
 
 
 def _parts(call: Call, asked: Check, options: Options) -> tuple[list[Correction], bool]:
-    """Return the corrected parts of the text, and whether they are all."""
+    """Return the corrected parts of the text, and whether the text is complete."""
     if not asked.incomplete:
         return call.correct([asked.text.plain], options), True
     parts: list[Correction] = []
@@ -236,7 +239,7 @@ def _parts(call: Call, asked: Check, options: Options) -> tuple[list[Correction]
 
 @contextmanager
 def _in_time(seconds: float) -> Iterator[None]:
-    """Say in the words of LanguageTool that time is up."""
+    """Turn the end of the time into LanguageTool's error for it: 500 and its message."""
     try:
         yield
     except Problem as problem:
@@ -276,7 +279,7 @@ def _answer(asked: Check, other: float, parts: list[Correction], complete: bool)
 
 
 def _empty(asked: Check, other: float, sentences: list[Sentence]) -> dict[str, Any]:
-    """The answer where no sentence is looked at: none was to be, or the text is not English."""
+    """Return the answer without matches, for another language or for rules of whole texts only."""
     positions = Positions(asked.text.full)
     spans = (asked.text.span(sentence.start, sentence.end) for sentence in sentences)
     return {
@@ -295,9 +298,10 @@ def _warnings(complete: bool) -> dict[str, Any]:
 
 
 def _language_of(asked: Check, other: float, english: float) -> dict[str, Any]:
-    """Return the language that was asked for and the one that was found.
+    """Return the language that was asked for and the language that was detected.
 
-    ``other`` is how sure it is that the text is not English, ``english`` the share that is.
+    ``other`` is the confidence that the text is not English, ``english`` the share of its words
+    in English sentences.
     """
     english_variant = {"name": LANGUAGES[asked.language], "code": asked.language}
     found: dict[str, Any] = dict(NO_LANGUAGE if other else english_variant)

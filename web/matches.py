@@ -1,4 +1,4 @@
-"""Edits as the matches of the LanguageTool API: never empty, on either side."""
+"""Edits as matches of the LanguageTool API, whose spans and replacements are never empty."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from gec.edits.messages import message
-from gec.output.formats import Positions
+from gec.text.lines import Positions
 from gec.web.annotated import Annotated
 
 if TYPE_CHECKING:
-    from gec.correct.corrector import SentenceResult
+    from gec.correct.result import SentenceResult
     from gec.edits.edits import Edit
 
 CONTEXT = 40
@@ -23,7 +23,7 @@ _REACH = 200
 
 @dataclass(frozen=True, slots=True)
 class Replacement:
-    """Put ``text`` in place of characters ``start`` to ``end``; made of ``edits``."""
+    """A change of characters ``start`` to ``end`` to ``text``, made of ``edits``."""
 
     start: int
     end: int
@@ -32,11 +32,11 @@ class Replacement:
 
 
 def replacements(text: str, edits: Sequence[Edit]) -> list[Replacement]:
-    """Return the edits so that each covers a character and leaves one.
+    """Return the edits as replacements, each of which covers a character and leaves one.
 
-    An insertion covers the word beside it, a deletion leaves the word beside it; where another
-    edit stands in the way the two become one. What remains impossible, as an insertion into an
-    empty text, is left out.
+    An insertion covers the word beside it, and a deletion leaves the word beside it; if another
+    edit stands in the way, the two become one. An edit for which this is impossible, such as an
+    insertion into an empty text, is left out.
     """
     found: list[Replacement] = []
     for number, edit in enumerate(edits):
@@ -58,7 +58,7 @@ def _is_whole(one: Replacement) -> bool:
 
 
 def _extended(text: str, one: Replacement, low: int, high: int) -> Replacement:
-    """Return it with a word more, to the side that it belongs to if there is one."""
+    """Return a replacement extended by a word, on the side to which it belongs if possible."""
     right = _RIGHT.match(text, one.end, min(high, one.end + _REACH))
     left = _LEFT.search(text, max(low, one.start - _REACH), one.start)
     sides = []
@@ -66,7 +66,7 @@ def _extended(text: str, one: Replacement, low: int, high: int) -> Replacement:
         sides.append(Replacement(one.start, right.end(), one.text + right[0], one.edits))
     if left:
         sides.append(Replacement(left.start(), one.end, left[0] + one.text, one.edits))
-    if not sides:  # an empty line: a character, whatever it is
+    if not sides:  # no word beside it, as on an empty line: any character will do
         if one.end < high:
             end = one.end + 1
             return Replacement(one.start, end, one.text + text[one.end : end], one.edits)
@@ -76,7 +76,7 @@ def _extended(text: str, one: Replacement, low: int, high: int) -> Replacement:
         return one
     changed = one.text or text[one.start : one.end]
     belongs_left = not changed[:1].isalnum()  # a blank or a mark comes after a word
-    # clients that mix up code points and code units are at a loss with a character beyond U+FFFF
+    # some clients mix up code points and code units, so avoid characters beyond U+FFFF
     return min(
         sides,
         key=lambda side: (
@@ -97,7 +97,7 @@ def _joined(text: str, first: Replacement, second: Replacement) -> Replacement:
 
 
 def rule_id(type: str) -> str:
-    """Return a rule's name; clients take what ends in _SPELLER_RULE for spelling."""
+    """Return the name of a type's rule; clients take a name in _SPELLER_RULE for spelling."""
     return f"GEC_{type.replace(':', '_')}{'_SPELLER_RULE' if type == 'R:SPELL' else ''}"
 
 
@@ -117,9 +117,9 @@ def category_of(type: str) -> tuple[str, str, str]:
 def matches(
     text: Annotated, edits: Sequence[Edit], sentences: Sequence[SentenceResult]
 ) -> Iterator[dict[str, Any]]:
-    """Yield the match of each edit of ``text.plain``, its offsets in UTF-16 units of the full text.
+    """Yield the match of each edit of ``text.plain``; offsets count UTF-16 units of the full text.
 
-    What would overwrite markup is shown without a replacement.
+    An edit that would overwrite markup gets a match without a replacement.
     """
     positions = Positions(text.full)
     line = iter(sentences)
@@ -170,7 +170,7 @@ def _match(
 
 
 def context(text: str, start: int, end: int) -> dict[str, Any]:
-    """Return the match among 40 characters on each side."""
+    """Return LanguageTool's context: the match with 40 characters on each side."""
     first, last = max(0, start - CONTEXT), min(len(text), end + CONTEXT)
     before = ("..." if first > 0 else "") + text[first:start]
     shown = before + text[start:end] + text[end:last] + ("..." if last < len(text) else "")
@@ -183,4 +183,5 @@ def context(text: str, start: int, end: int) -> dict[str, Any]:
 
 
 def utf16_length(text: str) -> int:
+    """Return the length of a text in UTF-16 code units."""
     return len(text) + sum(character > "\uffff" for character in text)

@@ -1,4 +1,4 @@
-"""What Prometheus is told: counts and times, nothing of any text."""
+"""Metrics for Prometheus: counts and times, nothing of any text."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _METHODS = ("GET", "HEAD", "POST", "OPTIONS")
 
 
 class Metrics:
-    """The numbers of one app, in a registry of their own."""
+    """The metrics of one application, in a registry of their own."""
 
     def __init__(self) -> None:
         self._registry = CollectorRegistry()
@@ -51,11 +51,12 @@ class Metrics:
         )
 
     def watch(self, app: Flask, service: DecodingService) -> None:
-        """Count an app's requests, and read its decoding service at every scrape."""
+        """Count an application's requests, and read its decoding service at every scrape."""
         self._registry.register(_ServiceCollector(service))
         app.after_request(self.on_response)
 
     def on_response(self, response: Response) -> Response:
+        """Count the present request and its time; return the response unchanged."""
         route = request.url_rule.rule if request.url_rule else "none"
         method = request.method if request.method in _METHODS else "other"
         seconds = time.monotonic() - g.began
@@ -65,10 +66,12 @@ class Metrics:
         return response
 
     def on_batch(self, size: int, seconds: float) -> None:
+        """Count a batch of ``size`` sentences that took ``seconds``."""
         self._batches.observe(size)
         self._decoding.observe(seconds)
 
     def render(self) -> bytes:
+        """Return all metrics in Prometheus' text format."""
         return generate_latest(self._registry)
 
 

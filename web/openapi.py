@@ -1,4 +1,4 @@
-"""/openapi.json, made of the schemas that check the requests."""
+"""The document /openapi.json, made of the schemas that check the requests."""
 
 from __future__ import annotations
 
@@ -182,7 +182,7 @@ def document(config: Config, schemas: dict[str, Schema]) -> dict[str, Any]:
             "summary": "Grammatical error correction",
             "license": {"name": "Apache-2.0", "identifier": "Apache-2.0"},
         },
-        "servers": [{"url": "."}],  # beside this document, wherever a proxy puts both
+        "servers": [{"url": "."}],  # relative to this document, so a proxy may move both
         "paths": paths,
         "components": components,
     }

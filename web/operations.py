@@ -1,4 +1,4 @@
-"""What those who run the server ask: is it alive, is it ready, how does it do, what can it do."""
+"""Pages for those who run the server: whether it is alive and ready, its metrics, its API."""
 
 from __future__ import annotations
 
@@ -16,6 +16,7 @@ from gec.web.schemas import Schema
 def blueprint(
     config: Config, engine: Engine, metrics: Metrics, schemas: dict[str, Schema]
 ) -> Blueprint:
+    """Return the routes /healthz, /readyz, /metrics and /openapi.json."""
     pages = Blueprint("operations", __name__)
 
     @pages.get("/healthz")

@@ -1,4 +1,4 @@
-"""What people look at: the editor, and the page about the APIs."""
+"""The pages for people: the editor, and the page about the APIs."""
 
 from __future__ import annotations
 
@@ -18,6 +18,7 @@ from gec.web.schemas import Schema
 
 
 def blueprint(config: Config, engine: Engine, schemas: dict[str, Schema]) -> Blueprint:
+    """Return the routes of the editor and of /docs."""
     pages = Blueprint("pages", __name__)
 
     @pages.get("/")

@@ -1,8 +1,8 @@
-"""What goes wrong with a request, in the one shape that every answer of the server gives it.
+"""Errors of requests, in one shape for every answer of the server.
 
-``{"error": {"status": 413, "code": "text_too_long", "message": "one plain line"}}``; under /v2/ the
-LanguageTool API's plain text, ``Error: message``. A message may repeat what the client sent, a log
-never does.
+The shape is ``{"error": {"status": 413, "code": "text_too_long", "message": "one plain line"}}``;
+under /v2/ it is the LanguageTool API's plain text, ``Error: message``. A message may repeat what
+the client sent; a log never does.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ log = logging.getLogger("gec.web")
 
 
 class Problem(Exception):
-    """A request that gets an error for an answer."""
+    """An error that is the answer to a request."""
 
     def __init__(
         self, status: int, code: str, message: str, *, retry_after: float | None = None
@@ -34,7 +34,7 @@ class Problem(Exception):
             self.headers["Retry-After"] = str(max(1, math.ceil(retry_after)))
 
     def document(self) -> dict[str, dict[str, int | str]]:
-        """The JSON object, for an answer's body or an event of a stream."""
+        """Return the JSON object for the body of an answer or an event of a stream."""
         return {"error": {"status": self.status, "code": self.code, "message": self.message}}
 
 
@@ -51,7 +51,7 @@ _CODES = {
 
 
 def problem_of(error: HTTPException) -> Problem:
-    """Return Flask's own refusals (no such page, no such method, ...) as problems."""
+    """Return a refusal of Flask's own (no such page, no such method, ...) as a problem."""
     status = error.code or 500
     text = "no such address" if status == 404 else error.description or error.name
     problem = Problem(status, _CODES.get(status, "error"), text)
@@ -61,7 +61,7 @@ def problem_of(error: HTTPException) -> Problem:
 
 
 def internal(error: BaseException) -> Problem:
-    """Log an unexpected error without its message, which may quote the text, and hide it."""
+    """Log an unexpected error without its message, which may quote the text; return a 500."""
     frames = traceback.extract_tb(error.__traceback__)
     where = " < ".join(f"{frame.filename}:{frame.lineno}" for frame in reversed(frames[-6:]))
     log.error("%s at %s", type(error).__name__, where or "an unknown place")
@@ -69,7 +69,7 @@ def internal(error: BaseException) -> Problem:
 
 
 def as_problem(error: BaseException) -> Problem:
-    """Return any exception as a problem; the unexpected ones are logged."""
+    """Return any exception as a problem; unexpected exceptions are logged."""
     if isinstance(error, Problem):
         return error
     return problem_of(error) if isinstance(error, HTTPException) else internal(error)
@@ -90,5 +90,6 @@ def answer(error: BaseException) -> Response:
 
 
 def register(app: Flask) -> None:
+    """Make an application answer every error with a problem."""
     handler: Callable[[Exception], Response] = answer
     app.register_error_handler(Exception, handler)

@@ -1,4 +1,4 @@
-"""What a trusted proxy says about a request: whose it is, and what address it was sent to."""
+"""What trusted proxies say about a request: its client, and the address it was sent to."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ _FORWARDED = (
 
 
 class Forwarded:
-    """A WSGI application behind proxies: their X-Forwarded headers count, nobody else's do.
+    """A WSGI application behind proxies; only trusted proxies' X-Forwarded headers count.
 
-    The client is the last address of X-Forwarded-For that is no trusted proxy itself: what stands
-    before it the client may have written. X-Forwarded-Host, -Proto and -Prefix are the last of
-    their values, that of the nearest proxy.
+    The client is the last address of X-Forwarded-For that is not a trusted proxy: the client may
+    have written the addresses before it. Of X-Forwarded-Host, -Proto and -Prefix the last value
+    counts, which the nearest proxy has written.
     """
 
     def __init__(self, app: WSGIApplication, trusted: Sequence[str]) -> None:
@@ -51,7 +51,7 @@ class Forwarded:
         if prefix.startswith("/") and not prefix.startswith("//"):
             environ["SCRIPT_NAME"] = prefix
             path = environ.get("PATH_INFO", "")
-            if path == prefix or path.startswith(f"{prefix}/"):  # a proxy that has not cut it off
+            if path == prefix or path.startswith(f"{prefix}/"):  # the proxy has not cut it off
                 environ["PATH_INFO"] = path[len(prefix) :] or "/"
 
     def _is_trusted(self, address: Address | None) -> bool:
@@ -59,7 +59,7 @@ class Forwarded:
 
 
 def address_of(text: str) -> Address | None:
-    """Return an IP address written as proxies do: 1.2.3.4, 1.2.3.4:80, ::1, [::1], [::1]:80."""
+    """Return the IP address in a proxy's notation: 1.2.3.4, 1.2.3.4:80, ::1, [::1], [::1]:80."""
     text = text.strip().strip('"')
     if text.startswith("["):
         text = text[1:].partition("]")[0]

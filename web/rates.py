@@ -1,4 +1,4 @@
-"""What each client may have in a time: token buckets, of a bounded number of clients."""
+"""Limits for each client in a time: token buckets, for a bounded number of clients."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ MAX_CLIENTS = 10_000
 
 
 class RateLimit:
-    """A bucket a client: ``amount`` at once, refilled within ``seconds``.
+    """A bucket for each client that holds ``amount`` tokens and refills within ``seconds``.
 
-    With more clients than ``most`` the ones not seen for longest are forgotten. An IPv6 client is
-    its /64 network, all of which one person may have.
+    If there are more clients than ``most``, those not seen for longest are forgotten. An IPv6
+    client is a /64 network, because one person may own all its addresses.
     """
 
     def __init__(
@@ -31,15 +31,16 @@ class RateLimit:
         self._most = most
         self._clock = clock
         self._lock = threading.Lock()
-        self._buckets: OrderedDict[str, tuple[float, float]] = OrderedDict()  # tokens, when
+        # by client: tokens, and when they were counted
+        self._buckets: OrderedDict[str, tuple[float, float]] = OrderedDict()
 
     def __len__(self) -> int:
         return len(self._buckets)
 
     def take(self, address: str, cost: float = 1.0) -> float:
-        """Take ``cost`` tokens of a client's; return 0, or the seconds to wait for them.
+        """Take ``cost`` of a client's tokens; return 0, or the seconds to wait for them.
 
-        What costs more than the bucket holds takes all of it.
+        A cost above the size of the bucket takes the whole bucket.
         """
         if self._pace <= 0:
             return 0.0
@@ -64,7 +65,7 @@ class RateLimit:
 
 
 def client_of(address: str) -> str:
-    """Return the client that an address belongs to: itself, or its IPv6 network of /64."""
+    """Return the client of an address: the address itself, or its /64 network in IPv6."""
     try:
         found = ipaddress.ip_address(address.partition("%")[0])
     except ValueError:

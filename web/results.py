@@ -3,26 +3,25 @@
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from gec.edits.messages import category
-from gec.output.formats import Positions
+from gec.text.lines import Positions
 
 if TYPE_CHECKING:
-    from gec.correct.corrector import Correction, SentenceResult
+    from gec.correct.result import Correction, SentenceResult
     from gec.edits.edits import Edit
     from gec.web.calls import Call
 
 Span = tuple[int, int]
 Sign = Callable[[str, Sequence["Edit"]], str | None]
-"""Gives the token of a sentence and its edits, whose offsets count from the sentence's start."""
+"""Returns the token of a sentence and its edits, whose offsets count from the sentence's start."""
 
 
 class Offsets:
-    """The offsets of one text as a client counts them, and back.
+    """Converts between a client's offsets in one text and code points.
 
     >>> Offsets("a😀b", "utf16").out(2), Offsets("a😀b", "utf16").span(3, 4)
     (3, (2, 3))
@@ -34,7 +33,7 @@ class Offsets:
         self.out: Callable[[int], int] = Positions(text).utf16 if self._utf16 else int
 
     def span(self, start: int, end: int) -> Span:
-        """Return a client's span in code points, within the text; no character is cut in two."""
+        """Return a client's span in code points, widened to whole characters, within the text."""
         start, end = min(start, 2 * self._length), min(end, 2 * self._length)
         if self._utf16:
             start, end = self._floor(start), self._ceiling(end)
@@ -63,7 +62,7 @@ def result(
     trace = values.get("trace", False)
     sentences: list[dict[str, Any]] = []
     at = 0
-    for sentence, own in by_sentence(correction):
+    for sentence, own in correction.by_sentence():
         places = range(at, at + len(own))
         at += len(own)
         shown = _shown(correction.original, sentence, own, places, sign)
@@ -73,7 +72,7 @@ def result(
         "corrected": correction.text,
         "edits": [_edit(edit, offsets) for edit in correction.edits],
         "sentences": sentences,
-        "warnings": list(correction.warnings),
+        "warnings": [str(warning) for warning in correction.warnings],
     }
 
 
@@ -90,8 +89,8 @@ def events(
     warnings: list[str] = []
     count = 0
     for part in parts:
-        warnings += part.warnings
-        for sentence, own in by_sentence(part):
+        warnings += map(str, part.warnings)
+        for sentence, own in part.by_sentence():
             shown = _shown(text, sentence, own, range(len(own)), sign)
             yield (
                 "sentence",
@@ -104,20 +103,10 @@ def events(
     yield "done", {"warnings": warnings, "sentences": count}
 
 
-def by_sentence(part: Correction) -> Iterator[tuple[SentenceResult, list[Edit]]]:
-    """Yield each sentence with its edits; what lies behind the last one is the last one's."""
-    edits = deque(part.edits)
-    for number, sentence in enumerate(part.sentences, 1):
-        own: list[Edit] = []
-        while edits and (edits[0].end <= sentence.end or number == len(part.sentences)):
-            own.append(edits.popleft())
-        yield sentence, own
-
-
 def _shown(
     text: str, sentence: SentenceResult, own: Sequence[Edit], places: range, sign: Sign | None
 ) -> dict[str, Any]:
-    """Return what a client needs to send feedback about a sentence's edits, if it may."""
+    """Return the token with which a client sends feedback about a sentence's edits, if it may."""
     if sign is None:
         return {}
     begin = sentence.start

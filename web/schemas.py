@@ -1,4 +1,4 @@
-"""The JSON schemas of the API: requests are checked with them and /openapi.json is made of them."""
+"""The JSON schemas of the API, which check the requests and describe them in /openapi.json."""
 
 from __future__ import annotations
 
@@ -312,7 +312,7 @@ class Validators:
         self._validators = {name: Draft202012Validator({**root, **_ref(name)}) for name in found}
 
     def check(self, name: str, value: Any) -> None:
-        """Raise a Problem that says in one line where ``value`` does not fit the schema."""
+        """Raise a Problem if ``value`` does not fit the schema; its one line names the place."""
         error = next(self._validators[name].iter_errors(value), None)
         if error is not None:
             where = ".".join(map(str, error.absolute_path)) or "the body"
@@ -320,7 +320,7 @@ class Validators:
 
 
 def _explain(error: ValidationError) -> str:
-    """Say what is wrong without quoting more of the value than a name."""
+    """Return one line about an error that quotes at most a name of the value."""
     wanted: Any = error.validator_value
     rule = str(error.validator)
     if rule == "type":

@@ -1,6 +1,6 @@
-"""What every request must pass and every answer carries.
+"""The checks of every request and the headers of every answer.
 
-Rates, host names, sizes, tokens and origins; headers.
+Requests must pass checks of rates, host names, sizes, tokens and origins.
 """
 
 from __future__ import annotations
@@ -36,11 +36,11 @@ APIS = ("/api/", "/v2/")
 NEED_TOKEN = ("/api/", "/v2/check", "/v2/words", "/metrics")
 UNLIMITED = ("/healthz", "/readyz", "/v2/healthcheck", "/static/")
 FAILURES = 30
-"""Wrong tokens a minute from a client, whatever its rate; after them no token is looked at."""
+"""Wrong tokens a minute from a client, whatever its rate; after so many its tokens are ignored."""
 
 
 def register(app: Flask, config: Config) -> None:
-    """Check every request of an app before its view, and complete every answer."""
+    """Make an application check every request before its view, and complete every answer."""
     limit = RateLimit(config.rate)
     failures = RateLimit(FAILURES)
     hosts = Hosts(config.host, config.allowed_host)
@@ -81,12 +81,12 @@ _HOST = re.compile(r"(\[[0-9a-f:.]+\]|[a-z0-9._-]+)(?::\d{0,5})?")
 
 
 class Hosts:
-    """The names that requests may call the server by.
+    """The names by which requests may call the server.
 
-    A page of another site may have its own name point at this machine (DNS rebinding); the browser
-    then takes the server for that site, but still says the name. Names of the loopback interface
-    are the server's own, so is the address that it listens on. Where it listens on every address
-    each of them is, as no page can have an address for its name that is not the server's.
+    Another site may point its own name at this machine (DNS rebinding); a browser then takes the
+    server for that site, but still sends the name. The server's own names are those of the
+    loopback interface, the address on which it listens, and the allowed ones. If the server
+    listens on every address, every address is its own: a page of another site always has a name.
     """
 
     def __init__(self, bound: str, allowed: Sequence[str]) -> None:
@@ -97,8 +97,8 @@ class Hosts:
         self._names = {"localhost", bound.lower(), *(name.lower() for name in allowed)}
 
     def check(self, host: str | None) -> None:
-        """Raise a Problem if ``host``, the header with or without a port, is not ours."""
-        if self._any or not host:  # every browser names a host
+        """Raise Problem, 421, if ``host``, a header with or without a port, is not ours."""
+        if self._any or not host:  # no browser leaves the host out
             return
         found = _HOST.fullmatch(host.lower())
         if found and (found[1] in self._names or self._is_ours(found[1])):
@@ -118,7 +118,7 @@ class Hosts:
 
 
 def _check_size(config: Config) -> None:
-    """Refuse bodies that are too large, whatever their kind: Flask's own limit has gaps."""
+    """Refuse bodies that are too large, of any kind, because Flask's own limit has gaps."""
     if request.headers.get("Transfer-Encoding") and request.content_length is None:
         raise Problem(411, "length_required", "the body needs a Content-Length")
     if (request.content_length or 0) > config.max_body:
@@ -135,13 +135,13 @@ def _check_size(config: Config) -> None:
 def _check_token(token: str, failures: RateLimit) -> None:
     client = request.remote_addr or ""
     wait = failures.take(client)
-    if wait:  # the token is not even compared, or guessing would go on
+    if wait:  # not even compare the token, or guessing would go on
         text = f"more than {FAILURES} wrong tokens a minute; wait a moment"
         raise Problem(429, "too_many_failures", text, retry_after=wait)
     kind, _, given = request.headers.get("Authorization", "").partition(" ")
     if kind.lower() != "bearer":
         given = ""
-    if not given and request.path.startswith("/v2/"):  # its clients know apiKey, not headers
+    if not given and request.path.startswith("/v2/"):  # LanguageTool's clients send apiKey
         given = request.values.get("apiKey", "")
     if hmac.compare_digest(given.strip().encode(), token.encode()):
         failures.give_back(client)
@@ -159,7 +159,8 @@ def _check_token(token: str, failures: RateLimit) -> None:
 def check_origin(allowed: Sequence[str]) -> None:
     """Refuse a request that another site's page has made, unless that site is allowed.
 
-    Browsers say where a request comes from and no page can forge it; other clients say nothing.
+    Browsers say from which site a request comes, and no page can forge that; other clients say
+    nothing.
     """
     origin = request.headers.get("Origin")
     if origin is not None and ("*" in allowed or origin in allowed):
@@ -183,7 +184,7 @@ def _is_preflight() -> bool:
 
 
 def _allow_origin(response: Response, allowed: Sequence[str]) -> None:
-    """Say to a browser that an allowed site's page may read the answer."""
+    """Tell the browser that a page of an allowed site may read the answer."""
     if not allowed:
         return
     headers = response.headers

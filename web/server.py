@@ -1,4 +1,4 @@
-"""``gec serve``: the application behind waitress, until SIGTERM or Ctrl-C; then it drains."""
+"""``gec serve``: runs the application in waitress until SIGTERM or Ctrl-C, then drains."""
 
 from __future__ import annotations
 
@@ -31,14 +31,14 @@ HEADER_BYTES = 2**18
 
 
 class _ErrorTask(ErrorTask):  # type: ignore[misc]
-    """What waitress refuses before the application sees it has the shape of other errors."""
+    """Gives errors that waitress finds before the application the shape of all other errors."""
 
     def execute(self) -> None:
         error = self.request.error
         codes = {413: "body_too_large", 431: "headers_too_large"}
         text = {413: "Request size limit exceeded", 431: "the headers are too large"}
         code, message = codes.get(error.code, "bad_request"), text.get(error.code, "not HTTP")
-        path = getattr(self.request, "path", "")  # not there if the first line is no HTTP
+        path = getattr(self.request, "path", "")  # missing if the first line is not HTTP
         body, kind = render(Problem(error.code, code, message), path)
         self.status = f"{error.code} {error.reason}"
         self.response_headers += [("Content-Type", kind), *HEADERS.items()]
@@ -52,7 +52,7 @@ class _Channel(HTTPChannel):  # type: ignore[misc]
     error_task_class = _ErrorTask
 
     def readable(self) -> bool:
-        """Read no more requests while the server drains; those that have come in are served."""
+        """Whether to read more requests; a draining server only serves those that have come in."""
         return not self.server.draining and bool(super().readable())
 
 
@@ -69,11 +69,11 @@ class Server:
             sockets=[listening],
             threads=config.threads,
             connection_limit=config.connections,
-            max_request_body_size=config.max_body + 2**16,  # a little more is refused by the app
+            max_request_body_size=config.max_body + 2**16,  # the app refuses slightly larger ones
             max_request_header_size=HEADER_BYTES,
             channel_timeout=int(config.timeout) + 60,
             ident=None,
-            clear_untrusted_proxy_headers=False,  # the app does, see gec.web.proxies
+            clear_untrusted_proxy_headers=False,  # gec.web.proxies does that
         )
         self._waitress.channel_class = _Channel
         self._waitress.draining = False
@@ -81,7 +81,7 @@ class Server:
         self.address = f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"
 
     def stop(self) -> None:
-        """End :meth:`run` soon; safe in a signal handler and from another thread."""
+        """Make :meth:`run` end soon; safe in a signal handler and from another thread."""
         self._stopping = True
 
     def run(self) -> None:
@@ -89,7 +89,7 @@ class Server:
         self._loop(lambda: not self._stopping)
         engine = engine_of(self._app)
         engine.draining = self._waitress.draining = True
-        dispatcher.close(self._waitress)  # the listening socket alone
+        dispatcher.close(self._waitress)  # closes only the listening socket
         deadline = time.monotonic() + self._config.drain
         self._loop(lambda: self._busy() and time.monotonic() < deadline)
         cut = sum(bool(channel.requests) for channel in self._channels())
@@ -109,7 +109,7 @@ class Server:
         return list(self._waitress.active_channels.values())
 
     def _busy(self) -> bool:
-        """Whether requests are in progress; connections without one are closed."""
+        """Whether requests are in progress; closes the connections without a request."""
         busy = False
         for channel in self._channels():
             if channel.requests or channel.total_outbufs_len:
@@ -158,7 +158,7 @@ def main(args: argparse.Namespace) -> int:
 
 
 def configuration(args: argparse.Namespace) -> Config:
-    """Return the settings of a command line, over those of the environment and the file."""
+    """Return the settings of a command line, which override the environment and the file."""
     options = {setting.name: getattr(args, setting.name, None) for setting in fields(Config)}
     options |= {name: tuple(value) for name, value in options.items() if isinstance(value, list)}
     if args.token_file is not None:

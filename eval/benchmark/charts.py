@@ -10,9 +10,11 @@ import numpy as np
 from numpy.typing import NDArray
 from rapidfuzz.distance import Levenshtein
 
-from gec.eval.benchmark.growth import Point
-from gec.eval.benchmark.speed import Floats, Timing
+from gec.eval.benchmark.growth import GrowthPoint
+from gec.eval.benchmark.harness import Floats
+from gec.eval.benchmark.speed import Timing
 from gec.eval.benchmark.study import Study
+from gec.eval.compare.plots import figure, svg
 
 FEWEST = 3
 """Sentences that a median must stand on."""
@@ -26,7 +28,9 @@ def edit_ratios(timing: Timing) -> Floats:
     return np.array([Levenshtein.distance(s, o) / max(1, len(s)) for s, o in pairs])
 
 
-def draw(studies: Sequence[Study], growth: Sequence[Point], folder: str | Path) -> dict[str, str]:
+def draw(
+    studies: Sequence[Study], growth: Sequence[GrowthPoint], folder: str | Path
+) -> dict[str, str]:
     """Write the plots that the measurements allow as SVG; return their file names with titles."""
     folder = Path(folder)
     folder.mkdir(parents=True, exist_ok=True)
@@ -61,43 +65,43 @@ def _speedups(single: Sequence[Timing]) -> dict[str, tuple[Floats, Floats]]:
 
 
 def _scatter(points: Mapping[str, tuple[Floats, Floats]], path: Path) -> None:
-    figure, axes = _figure("edit ratio (tokens)", "times faster than greedy")
+    drawn, axes = _figure("edit ratio (tokens)", "times faster than greedy")
     for number, (name, (ratios, times)) in enumerate(points.items()):
         bins = np.minimum((ratios / RATIO_BIN).astype(int), LAST_RATIO_BIN)
         axes.scatter(ratios, times, s=4, alpha=0.25, color=f"C{number}")
         axes.plot(*_medians(bins, ratios, times), marker="o", label=f"{name}, median")
     axes.legend(frameon=False)
-    _save(figure, path)
+    _save(drawn, path)
 
 
 def _lengths(single: Sequence[Timing], path: Path) -> None:
-    figure, axes = _figure("source length (tokens)", "ms a sentence")
+    drawn, axes = _figure("source length (tokens)", "ms a sentence")
     for timing in single:
         lengths = np.array([len(source) for source in timing.sources], dtype=np.float64)
         bins = (lengths / LENGTH_BIN).astype(int)
         axes.plot(*_medians(bins, lengths, 1000 * timing.medians), marker=".", label=timing.name)
     axes.set_yscale("log")
     axes.legend(frameon=False, fontsize="x-small", ncols=2)
-    _save(figure, path)
+    _save(drawn, path)
 
 
 def _batches(rows: Sequence[Timing], path: Path) -> None:
-    figure, axes = _figure("batch size", "ms a sentence")
+    drawn, axes = _figure("batch size", "ms a sentence")
     for name in dict.fromkeys(timing.name for timing in rows):
         own = sorted((t.batch_size, t.milliseconds) for t in rows if t.name == name)
         axes.plot(*zip(*own, strict=True), marker="o", label=name)
     axes.set_xscale("log", base=2)
     axes.set_yscale("log")
     axes.legend(frameon=False, fontsize="x-small", ncols=2)
-    _save(figure, path)
+    _save(drawn, path)
 
 
-def _growth(points: Sequence[Point], path: Path) -> None:
-    figure, axes = _figure("words of the text", "ms a word")
+def _growth(points: Sequence[GrowthPoint], path: Path) -> None:
+    drawn, axes = _figure("words of the text", "ms a word")
     axes.plot([p.words for p in points], [p.milliseconds for p in points], marker="o")
     axes.set_xscale("log")
     axes.set_ylim(0, None)
-    _save(figure, path)
+    _save(drawn, path)
 
 
 def _medians(bins: NDArray[np.int_], x: Floats, y: Floats) -> tuple[list[float], list[float]]:
@@ -109,19 +113,10 @@ def _medians(bins: NDArray[np.int_], x: Floats, y: Floats) -> tuple[list[float],
 
 
 def _figure(x: str, y: str) -> tuple[Any, Any]:
-    from matplotlib.figure import Figure
-
-    figure = Figure(figsize=(6, 4), layout="constrained")
-    axes = figure.subplots()
+    drawn, [axes] = figure(1, width=6, height=4)
     axes.set(xlabel=x, ylabel=y)
-    axes.spines[["top", "right"]].set_visible(False)
-    axes.grid(alpha=0.2)
-    return figure, axes
+    return drawn, axes
 
 
-def _save(figure: Any, path: Path) -> None:
-    """Write SVG; the same figure gives the same text."""
-    import matplotlib
-
-    with matplotlib.rc_context({"svg.fonttype": "none", "svg.hashsalt": "gec"}):
-        figure.savefig(path, format="svg", metadata={"Date": None})
+def _save(drawn: Any, path: Path) -> None:
+    path.write_text(svg(drawn), encoding="utf-8")

@@ -15,7 +15,7 @@ import torch
 from gec.errors import ConfigError, InputError
 from gec.eval.benchmark import pages as report
 from gec.eval.benchmark.contenders import Ids, model_of
-from gec.eval.benchmark.growth import Point, growth_table, measure_growth
+from gec.eval.benchmark.growth import GrowthPoint, growth_table, measure_growth
 from gec.eval.benchmark.lossless import check_lossless
 from gec.eval.benchmark.machine import describe, is_busy, load_average
 from gec.eval.benchmark.peers import check_names
@@ -96,7 +96,7 @@ class Run:
     facts: dict[str, object]
     data: dict[str, Any] = field(default_factory=dict)
     studies: list[Study] = field(default_factory=list)
-    growth: list[Point] = field(default_factory=list)
+    growth: list[GrowthPoint] = field(default_factory=list)
 
 
 def check(args: argparse.Namespace) -> None:
@@ -219,7 +219,7 @@ def growth_part(run: Run) -> str:
     import gec
 
     corrector = gec.load(run.args.model, device=run.args.device)
-    run.growth += measure_growth(corrector, run.sentences, run.args.growth)
+    run.growth += measure_growth(corrector, run.sentences, run.args.growth, rounds=run.args.rounds)
     run.data["growth"] = [asdict(point) for point in run.growth]
     precision = corrector.info()["precision"]
     return f"`gec.load(...).correct(text)` in {precision}.\n\n{growth_table(run.growth)}"

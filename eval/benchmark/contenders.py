@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import copy
 import re
-import time
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Protocol, TypeVar
@@ -22,6 +21,7 @@ from gec.decoding.drafters.copy import CopyDrafter
 from gec.decoding.drafters.reentry import ReentryDrafter
 from gec.decoding.model import Model
 from gec.errors import ConfigError
+from gec.eval.benchmark.harness import now
 from gec.memory import reuse_memory
 from gec.models.engines.inference import Network, prepare
 from gec.models.engines.quantization import quantize
@@ -181,13 +181,6 @@ class Floor:
 def batches(items: Sequence[T], size: int) -> Iterator[Sequence[T]]:
     for first in range(0, len(items), size):
         yield items[first : first + size]
-
-
-def now() -> float:
-    """Return the wall clock (s) after a GPU has done what it was given."""
-    if torch.cuda.is_available():
-        torch.cuda.synchronize()
-    return time.perf_counter()
 
 
 def _until(tokens: Sequence[int], eos_id: int) -> Ids:

@@ -3,19 +3,21 @@
 from __future__ import annotations
 
 import itertools
-import time
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+import numpy as np
+
 from gec.correct.corrector import Corrector
+from gec.eval.benchmark.harness import ROUNDS, Times, take_turns, timed
 from gec.eval.benchmark.pages import markdown
 
 SMALLEST, FACTOR = 20, 5
 
 
 @dataclass(frozen=True, slots=True)
-class Point:
-    """One text: its words, the sentences they stand in, seconds to correct it."""
+class GrowthPoint:
+    """One text: its words, the sentences they stand in, the median of seconds to correct it."""
 
     words: int
     sentences: int
@@ -50,20 +52,23 @@ def text_of(sentences: Sequence[Sequence[str]], words: int) -> tuple[str, int]:
 
 
 def measure_growth(
-    corrector: Corrector, sentences: Sequence[Sequence[str]], most: int
-) -> list[Point]:
-    """Correct texts of growing length, each once after one warm-up."""
-    corrector.correct(text_of(sentences, SMALLEST)[0])
-    points = []
-    for words in sizes(most):
-        text, count = text_of(sentences, words)
-        began = time.perf_counter()
-        correction = corrector.correct(text)
-        points.append(Point(count, len(correction.sentences), time.perf_counter() - began))
-    return points
+    corrector: Corrector, sentences: Sequence[Sequence[str]], most: int, *, rounds: int = ROUNDS
+) -> list[GrowthPoint]:
+    """Correct texts of growing length, after a warm-up with the shortest."""
+    texts = [text_of(sentences, words) for words in sizes(most)]
+
+    def corrected(text: str) -> int:
+        return len(corrector.correct(text).sentences)
+
+    seconds, [counts] = take_turns(
+        [timed(corrected)], [text for text, _ in texts], rounds=rounds, warm_up=1, what="growth"
+    )
+    words = [count for _, count in texts]
+    medians = Times(seconds[0], np.array(words, dtype=np.float64)).medians.tolist()
+    return [GrowthPoint(*each) for each in zip(words, counts, medians, strict=True)]
 
 
-def growth_table(points: Sequence[Point]) -> str:
+def growth_table(points: Sequence[GrowthPoint]) -> str:
     head = ("words", "sentences", "seconds", "ms/word")
     rows = [
         (f"{p.words:,}", f"{p.sentences:,}", f"{p.seconds:.2f}", f"{p.milliseconds:.2f}")

@@ -11,8 +11,9 @@ from typing import Any
 
 from gec.errors import ConfigError
 from gec.eval.benchmark.agreement import Agreement
+from gec.eval.benchmark.harness import ratio
 from gec.eval.benchmark.machine import Machine
-from gec.eval.benchmark.speed import Timing, ratio
+from gec.eval.benchmark.speed import Timing
 from gec.eval.benchmark.study import Study
 
 BASES = ("fairseq beam5 fp32", "gec greedy fp32")

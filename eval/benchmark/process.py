@@ -6,7 +6,6 @@ Run as a program it is that process: it corrects, and then says how much memory 
 from __future__ import annotations
 
 import json
-import statistics
 import subprocess
 import sys
 import time
@@ -15,7 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from gec.errors import ConfigError
+from gec.eval.benchmark.memory import peak_memory
 
 MIB = 2**20
 STARTS = 3
@@ -56,6 +55,9 @@ def measure_process(model: str, sentences: Sequence[Sequence[str]], threads: int
         ModelError: no such bundle.
         RuntimeError: the command failed.
     """
+    import numpy as np
+
+    from gec.eval.benchmark.harness import Times, take_turns  # not in what is measured
     from gec.models.load.bundle import find
 
     folder = find(model)
@@ -66,8 +68,9 @@ def measure_process(model: str, sentences: Sequence[Sequence[str]], threads: int
         line.write_text(" ".join(sentences[0]) + "\n", encoding="utf-8")
         options = ["--model", model, "--threads", str(threads)]
         peak, _ = _run([str(text), *options])
-        starts = [_run([str(line), *options])[1] for _ in range(STARTS)]
-    return Process(size / MIB, peak / MIB, statistics.median(starts), len(sentences), threads)
+        seconds, _ = take_turns([_run], [[str(line), *options]], rounds=STARTS, warm_up=0)
+        start = Times(seconds[0], np.ones(1)).total
+    return Process(size / MIB, peak / MIB, start, len(sentences), threads)
 
 
 def _run(arguments: Sequence[str]) -> tuple[int, float]:
@@ -86,27 +89,6 @@ def _run(arguments: Sequence[str]) -> tuple[int, float]:
     if done.returncode:
         raise RuntimeError(f"gec correct failed: {done.stderr.strip().splitlines()[-1:]}")
     return int(json.loads(done.stderr.splitlines()[-1])["peak"]), seconds
-
-
-def peak_memory() -> int:
-    """Return the most bytes this process had resident.
-
-    Linux's getrusage also counts what the parent had when it forked, so it is asked only elsewhere.
-
-    Raises:
-        ConfigError: there is no getrusage (Windows).
-    """
-    status = Path("/proc/self/status")
-    if status.exists():
-        lines = status.read_text(encoding="utf-8").splitlines()
-        found = next(line for line in lines if line.startswith("VmHWM:"))
-        return int(found.split()[1]) * 1024
-    try:
-        import resource
-    except ImportError:
-        raise ConfigError("memory cannot be measured here: there is no getrusage") from None
-    most = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-    return most if sys.platform == "darwin" else most * 1024
 
 
 def main() -> int:

@@ -14,7 +14,8 @@ from typing import Any, cast
 
 from gec.decoding.decoder import Decoder
 from gec.decoding.model import Model
-from gec.eval.benchmark.contenders import Ids, batches, decoder_for, now
+from gec.eval.benchmark.contenders import Ids, batches, decoder_for
+from gec.eval.benchmark.harness import now
 from gec.eval.benchmark.pages import markdown
 from gec.models.engines.graphs import GraphEngine
 from gec.models.engines.verifier import TransformerVerifier, Verifier
@@ -32,6 +33,9 @@ PARTS = (
     "acceptance",
     "the rest",
 )
+PHASES = ("encode", "draft", "verify", "rest")
+"""Where the time of any network goes: both encoders, the drafter's passes, the verifier's, all the
+rest."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,6 +84,28 @@ def profile(
     return Profile(strategy, precision, batch_size, parts, dict(clock.calls))
 
 
+def phase_shares(decoder: Decoder, sources: Sequence[Sequence[int]]) -> dict[str, float]:
+    """Return which share of decoding goes into each of :data:`PHASES` (Ge et al. 2022, Table 18).
+
+    The network may be any that meets the protocol: the methods of the protocol have the clocks.
+    """
+    methods: list[tuple[str, object, str]] = [
+        ("encode", decoder.model, "start"),
+        ("verify", decoder.model, "verify"),
+        ("encode", decoder.drafter, "start"),
+        ("draft", decoder.drafter, "propose"),
+        ("draft", decoder.drafter, "observe"),
+    ]
+    clock = _Clock()
+    with clock.wrapped([method for method in methods if hasattr(*method[1:])]):
+        began = now()
+        decoder.decode(sources, batch_size=len(sources))
+        whole = now() - began
+    spent = {phase: clock.seconds.get(phase, 0.0) for phase in PHASES}
+    spent["rest"] = whole - sum(spent.values())
+    return {phase: max(0.0, seconds) / whole for phase, seconds in spent.items()}
+
+
 def profile_table(profiles: Sequence[Profile]) -> str:
     """Return parts down, strategies across: milliseconds a sentence and shares."""
     head = ["ms/sentence", *(f"{p.strategy} {p.precision}, batch {p.batch_size}" for p in profiles)]
@@ -115,19 +141,26 @@ class _Clock:
         return timed
 
     @contextmanager
-    def on(self, network: Transformer, decoder: Decoder) -> Iterator[None]:
-        """Wrap everything for a while."""
-        methods = list(_methods(network, decoder))
+    def wrapped(self, methods: Sequence[tuple[str, object, str]]) -> Iterator[None]:
+        """Wrap methods (part, owner, name) for a while."""
         for part, owner, name in methods:
             setattr(owner, name, self.wrap(part, getattr(owner, name)))
-        acceptance, write = decoder.acceptance, LayerCache.write
-        decoder.acceptance = self.wrap("acceptance", acceptance)
-        LayerCache.write = self.wrap("decoder, self-attention", write)  # type: ignore[method-assign]
         try:
             yield
         finally:
             for _, owner, name in methods:
                 delattr(owner, name)  # the class's own is there again
+
+    @contextmanager
+    def on(self, network: Transformer, decoder: Decoder) -> Iterator[None]:
+        """Wrap everything of a transformer and of the loop for a while."""
+        acceptance, write = decoder.acceptance, LayerCache.write
+        decoder.acceptance = self.wrap("acceptance", acceptance)
+        LayerCache.write = self.wrap("decoder, self-attention", write)  # type: ignore[method-assign]
+        try:
+            with self.wrapped(list(_methods(network, decoder))):
+                yield
+        finally:
             decoder.acceptance = acceptance
             LayerCache.write = write  # type: ignore[method-assign]
 

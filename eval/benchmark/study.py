@@ -18,9 +18,10 @@ from gec.decoding.model import Model
 from gec.errors import ConfigError, ModelError
 from gec.eval.benchmark.agreement import Agreement, compare
 from gec.eval.benchmark.contenders import Contender, Floor, Ids, Ours, beam_size, model_of
+from gec.eval.benchmark.harness import ROUNDS
 from gec.eval.benchmark.peers import Setup, gather
 from gec.eval.benchmark.replay import Replay, architecture, random_bundle
-from gec.eval.benchmark.speed import ROUNDS, Timing, measure
+from gec.eval.benchmark.speed import Timing, measure
 from gec.models.load.bundle import Bundle
 
 SAMPLE = 32

@@ -13,7 +13,7 @@ from gec.decoding.decoder import Decoder
 from gec.decoding.drafters.small_model import SmallModelDrafter
 from gec.decoding.lengths import gamma_curves
 from gec.decoding.model import Model
-from gec.eval.compare.plots import _figure, _plain, _svg
+from gec.eval.compare.plots import figure, plain, svg
 
 RATES = tuple(i / 20 for i in range(20))
 COSTS = (0.02, 0.05, 0.1, 0.2, 0.3, 0.5)
@@ -65,7 +65,7 @@ def gamma_table(costs: Sequence[float] = COSTS, rates: Sequence[float] = RATES[1
 
 def gamma_plot(costs: Sequence[float] = COSTS, rates: Sequence[float] = RATES) -> str:
     """Return an SVG: over the acceptance rate the best gamma, and the improvement it brings."""
-    figure, axes = _figure(2)
+    drawn, axes = figure(2)
     for name, points in gamma_curves(rates, costs).items():
         x, gamma, gain = zip(*points, strict=True)
         axes[0].step(x, gamma, where="mid", label=name)
@@ -73,20 +73,20 @@ def gamma_plot(costs: Sequence[float] = COSTS, rates: Sequence[float] = RATES) -
     for axis, label in zip(axes, ("best gamma", "times as fast"), strict=True):
         axis.set(xlabel="acceptance rate", ylabel=label, xlim=(0, 1), ylim=(0, None))
         axis.legend(frameon=False)
-    return _svg(figure)
+    return svg(drawn)
 
 
 def tradeoff_plot(points: Mapping[str, Sequence[tuple[float, float]]], quality: str) -> str:
     """Return an SVG of quality over speed: a line a strategy, a point for each of its settings."""
-    figure, axes = _figure(1)
+    drawn, axes = figure(1)
     for name, found in points.items():
         speed, value = zip(*sorted(found), strict=True)
         line = "-" if len(found) > 1 else ""
-        axes[0].plot(speed, value, line, marker="o", markersize=4, label=_plain(name))
+        axes[0].plot(speed, value, line, marker="o", markersize=4, label=plain(name))
     axes[0].set(xlabel="times as fast as greedy", ylabel=quality)
-    figure.set_figwidth(7.5)
-    figure.legend(loc="outside right upper", frameon=False, fontsize="small")
-    return _svg(figure)
+    drawn.set_figwidth(7.5)
+    drawn.legend(loc="outside right upper", frameon=False, fontsize="small")
+    return svg(drawn)
 
 
 def families(specifications: Sequence[str], varying: Sequence[str]) -> dict[str, list[int]]:

@@ -1,1 +1,1 @@
-"""Systems and metrics compared: significance, leaderboards, reports, human judgments."""
+"""Systems and metrics compared: leaderboards, reports, human judgments."""

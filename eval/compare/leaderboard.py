@@ -1,294 +1,27 @@
-"""``gec leaderboard``: systems ranked by several metrics, in clusters that differ significantly.
-
-All pairs of systems are compared on the same resamples of the sentences; p-values are adjusted for
-the number of pairs (Holm 1979). Between two clusters of a ranking every system above the line
-differs significantly from every system below it, as in the rankings of the WMT shared tasks.
-
-A metric is a row of :data:`METRICS`: what makes :class:`~gec.eval.compare.significance.Statistics`
-of a system's output.
-"""
+"""``gec leaderboard``: systems ranked by several metrics, as text, JSON or a page."""
 
 from __future__ import annotations
 
 import argparse
 import dataclasses
 import json
+import os
 import sys
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Mapping
+from dataclasses import dataclass
 from datetime import UTC, datetime
-from functools import cached_property, lru_cache
 from pathlib import Path
 
 from gec import __version__
-from gec.errors import ConfigError, DataError, InputError
+from gec.errors import ConfigError
 from gec.eval.compare import plots
-from gec.eval.compare.report import check_output, output_format, read_system, system_names
-from gec.eval.compare.significance import (
-    SAMPLES,
-    Comparison,
-    Interval,
-    Statistics,
-    clusters,
-    compare_all,
-    holm,
-    samples_needed,
-)
-from gec.eval.metrics import cleme, errant_compare, gleu, gotoscorer, green, imeasure, m2, sari
-from gec.eval.metrics.errant import Annotator
-from gec.eval.metrics.errant_compare import Block
-from gec.eval.metrics.score import (
-    check_parallel,
-    check_samples,
-    extended,
-    read_lines,
-    warn,
-    write_text,
-)
+from gec.eval.compare.board_metrics import DEFAULT, METRICS, read_test_set
+from gec.eval.compare.files import check_output, output_format, system_names
+from gec.eval.compare.ranking import Pair, Ranking, Tests, default_samples, rank_all
+from gec.eval.metrics.score import check_samples, warn, write_text
+from gec.eval.metrics.significance import samples_needed
 
 FORMATS = ("text", "json", "html")
-TESTS = ("randomization", "bootstrap")
-Lines = Sequence[str]
-
-
-@dataclass(eq=False)
-class TestSet:
-    """What systems are scored on, and the outputs that are.
-
-    Attributes:
-        gold, blocks: one M2 file as the two scorers read it.
-        references: [set][sentence]; may be empty.
-        outputs: [system][sentence].
-        make_annotator: loads ERRANT, when the first metric asks for it.
-    """
-
-    __test__ = False  # no test, whatever pytest thinks of the name
-
-    gold: Sequence[m2.GoldSentence]
-    blocks: Sequence[Block]
-    references: Sequence[Lines] = ()
-    outputs: Sequence[Lines] = ()
-    beta: float = 0.5
-    make_annotator: Callable[[], Annotator] = Annotator
-    _edits: dict[tuple[str, str], Block] = field(default_factory=dict)
-
-    @property
-    def sources(self) -> list[str]:
-        return [block.sentence for block in self.blocks]
-
-    @cached_property
-    def annotator(self) -> Annotator:
-        return self.make_annotator()
-
-    def edits(self, hypotheses: Lines) -> list[Block]:
-        """Return a system's edits as ERRANT finds them.
-
-        The first call annotates all outputs together, so that each distinct sentence is parsed once
-        and each distinct pair aligned once.
-        """
-        pairs = list(zip(self.sources, hypotheses, strict=True))
-        if any(pair not in self._edits for pair in pairs):
-            rows = zip(self.sources, hypotheses, *self.outputs, strict=True)
-            every = dict.fromkeys((source, line) for source, *lines in rows for line in lines)
-            found = self.annotator.blocks(*map(list, zip(*every, strict=True)))
-            self._edits.update(zip(every, found, strict=True))
-        return [self._edits[pair] for pair in pairs]
-
-
-@dataclass(frozen=True, slots=True)
-class Metric:
-    """A metric by its name on the command line.
-
-    Attributes:
-        title: its name on a page.
-        measure: makes the statistics of one system's output.
-        needs_references: it compares with corrected sentences, not with edits.
-    """
-
-    title: str
-    measure: Callable[[TestSet, Lines], Statistics]
-    needs_references: bool = False
-
-
-def _m2(test: TestSet, hypotheses: Lines) -> Statistics:
-    return m2.statistics(m2.score_m2(hypotheses, test.gold, beta=test.beta))
-
-
-def _errant(test: TestSet, hypotheses: Lines) -> Statistics:
-    edits = test.edits(hypotheses)
-    score = errant_compare.compare(edits, test.blocks, beta=test.beta, how=test.annotator.settings)
-    return errant_compare.statistics(score)
-
-
-def _gleu(test: TestSet, hypotheses: Lines) -> Statistics:
-    return gleu.statistics(test.sources, hypotheses, test.references)
-
-
-def _sari(test: TestSet, hypotheses: Lines) -> Statistics:
-    return sari.statistics(test.sources, hypotheses, test.references)
-
-
-def _green(test: TestSet, hypotheses: Lines) -> Statistics:
-    return green.green_statistics(test.sources, hypotheses, test.references)
-
-
-def _cleme(test: TestSet, hypotheses: Lines) -> Statistics:
-    edits, how = test.edits(hypotheses), test.annotator.settings
-    return cleme.measure(edits, test.blocks, beta=test.beta, how=how).statistics
-
-
-def _gotoscorer(test: TestSet, hypotheses: Lines) -> Statistics:
-    """The difficulty is measured over all systems of the board."""
-    return _together(test)[test.outputs.index(hypotheses)]
-
-
-@lru_cache(maxsize=1)
-def _together(test: TestSet) -> Sequence[Statistics]:
-    edits = [test.edits(output) for output in test.outputs]
-    return gotoscorer.measure(edits, test.blocks, how=test.annotator.settings).statistics
-
-
-def _imeasure(test: TestSet, hypotheses: Lines) -> Statistics:
-    return imeasure.imeasure_statistics(hypotheses, test.blocks)
-
-
-METRICS: dict[str, Metric] = {
-    "m2": Metric("M2", _m2),
-    "errant": Metric("ERRANT", _errant),
-    "gleu": Metric("GLEU", _gleu, needs_references=True),
-    "sari": Metric("SARI", _sari, needs_references=True),
-    "green": Metric("GREEN", _green, needs_references=True),
-    "cleme": Metric("CLEME", _cleme),
-    "gotoscorer": Metric("GoToScorer", _gotoscorer),
-    "imeasure": Metric("I-measure", _imeasure),
-}
-
-
-# --------------------------------------------------------------------------------------- ranking
-
-
-@dataclass(frozen=True, slots=True)
-class Row:
-    """A system in a ranking.
-
-    Attributes:
-        cluster: the number of its cluster, from 1.
-        ranks: the best and the worst place that the tests leave it.
-        scores: by name, with intervals.
-    """
-
-    system: str
-    cluster: int
-    ranks: tuple[int, int]
-    scores: Mapping[str, Interval]
-
-
-@dataclass(frozen=True, slots=True)
-class Pair:
-    """A system against one ranked below it; ``difference`` is its main score less the other's.
-
-    Attributes:
-        p: of the test that was chosen.
-        p_adjusted: for the number of all pairs.
-        significant: the adjusted one is at most alpha.
-    """
-
-    system: str
-    other: str
-    difference: Interval
-    p: float
-    p_adjusted: float
-    significant: bool
-
-
-@dataclass(frozen=True, slots=True)
-class Ranking:
-    """All systems by one metric, the best first; pairs in the same order."""
-
-    metric: str
-    title: str
-    main: str
-    signature: str
-    rows: tuple[Row, ...]
-    pairs: tuple[Pair, ...]
-
-
-def rank(
-    name: str,
-    title: str,
-    systems: Mapping[str, Statistics],
-    *,
-    samples: int = SAMPLES,
-    seed: int = 0,
-    alpha: float = 0.05,
-    test: str = "randomization",
-) -> Ranking:
-    """Rank systems by a metric's main score; equal ones stay in the given order.
-
-    Args:
-        systems: by name.
-        alpha: the level at which adjusted p-values are significant.
-        test: one of :data:`TESTS`.
-
-    Raises:
-        ConfigError: systems that cannot be compared, no such test, or samples below 1.
-    """
-    if test not in TESTS:
-        raise ConfigError(f"test must be one of {', '.join(TESTS)}, not {test!r}")
-    best_first = sorted(systems, key=lambda key: -systems[key][systems[key].main])
-    main = systems[best_first[0]].main
-    # worst first: then a comparison is what the better system has over the worse
-    ordered = best_first[::-1]
-    found = compare_all([systems[key] for key in ordered], samples=samples, seed=seed)
-    tested = {
-        (ordered[j], ordered[i]): scores[main] for (i, j), scores in found.comparisons.items()
-    }
-    pairs = _pairs(best_first, tested, alpha, test)
-    different = {frozenset((pair.system, pair.other)) for pair in pairs if pair.significant}
-    groups = clusters(
-        range(len(ordered)), lambda i, j: frozenset((best_first[i], best_first[j])) in different
-    )
-    intervals = dict(zip(ordered, found.intervals, strict=True))
-    rows = []
-    for number, group in enumerate(groups, 1):
-        for place in group:
-            key = best_first[place]
-            above, below = best_first[:place], best_first[place + 1 :]
-            beaten_by = sum(frozenset((key, other)) in different for other in above)
-            beats = sum(frozenset((key, other)) in different for other in below)
-            ranks = (1 + beaten_by, len(ordered) - beats)
-            rows.append(Row(key, number, ranks, intervals[key]))
-    made = extended(
-        systems[best_first[0]].signature,
-        {"samples": samples, "seed": seed, "test": test, "adjusted": "holm", "alpha": alpha},
-    )
-    return Ranking(name, title, main, made, tuple(rows), tuple(pairs))
-
-
-def _pairs(
-    best_first: Sequence[str],
-    tested: Mapping[tuple[str, str], Comparison],
-    alpha: float,
-    test: str,
-) -> list[Pair]:
-    keys = [
-        (system, other)
-        for place, system in enumerate(best_first)
-        for other in best_first[place + 1 :]
-    ]
-    chosen = [tested[key].p if test == "randomization" else tested[key].p_bootstrap for key in keys]
-    return [
-        Pair(*key, tested[key].difference, p, adjusted, adjusted <= alpha)
-        for key, p, adjusted in zip(keys, chosen, holm(chosen), strict=True)
-    ]
-
-
-def default_samples(systems: int, alpha: float) -> int:
-    """Return how many resamples leave Holm's adjustment room: four times what it needs."""
-    return max(SAMPLES, 4 * samples_needed(systems, alpha))
-
-
-# ---------------------------------------------------------------------------------------- output
 
 
 @dataclass(frozen=True, slots=True)
@@ -383,23 +116,8 @@ def main(args: argparse.Namespace) -> int:
     metrics = _metrics(args)
     samples = _samples(args)
     test = read_test_set(args)
-    rankings = []
-    for name in metrics:
-        metric = METRICS[name]
-        systems = dict(
-            zip(names, (metric.measure(test, lines) for lines in test.outputs), strict=True)
-        )
-        rankings.append(
-            rank(
-                name,
-                metric.title,
-                systems,
-                samples=samples,
-                seed=args.seed,
-                alpha=args.alpha,
-                test=args.test,
-            )
-        )
+    how = Tests(samples, args.seed, args.alpha, args.test)
+    rankings = rank_all(test, names, metrics, how, jobs=args.jobs or os.cpu_count() or 1)
     board = Leaderboard(
         title=args.title or Path(args.gold).name,
         gold=Path(args.gold).name,
@@ -439,10 +157,6 @@ def _metrics(args: argparse.Namespace) -> list[str]:
     return names
 
 
-DEFAULT = ("m2", "errant", "gleu", "sari")
-"""Metrics if none are named; those that need references only where there are some."""
-
-
 def _samples(args: argparse.Namespace) -> int:
     systems = len(args.hypotheses)
     if args.samples is None:
@@ -456,34 +170,3 @@ def _samples(args: argparse.Namespace) -> int:
             f"at {args.alpha:g} after Holm's adjustment; that takes at least {least}"
         )
     return int(args.samples)
-
-
-def read_test_set(args: argparse.Namespace) -> TestSet:
-    """Read the gold file, the references and all systems.
-
-    Raises:
-        InputError, DataError: a file that cannot be read or does not fit; says which and where.
-    """
-    from gec.eval.metrics.pipeline import chosen_pipeline
-
-    blocks = errant_compare.read_blocks(args.gold)
-    if not any(block.sentence.strip() for block in blocks):
-        raise InputError(f"{args.gold} holds no sentence")
-    gold = m2.read_gold(args.gold)
-    if len(gold) != len(blocks):
-        raise DataError(f"{args.gold}: M2 and ERRANT disagree on its sentences; is it CRLF?")
-    sources = [block.sentence for block in blocks]
-    references = [read_lines(name) for name in args.references]
-    check_parallel([(args.gold, sources), *zip(args.references, references, strict=True)])
-    outputs = [
-        [line.text for line in read_system(name, sources, allow_empty=args.allow_empty).lines]
-        for name in args.hypotheses
-    ]
-    return TestSet(
-        gold=gold,
-        blocks=blocks,
-        references=references,
-        outputs=outputs,
-        beta=args.beta,
-        make_annotator=lambda: Annotator(chosen_pipeline(args, types=False)),
-    )

@@ -8,18 +8,18 @@ from typing import Any
 
 import numpy as np
 
-from gec.eval.compare.significance import Interval
+from gec.eval.metrics.significance import Interval
 
 
 def precision_recall(curves: Mapping[str, Sequence[tuple[float, float]]]) -> str:
     """Return precision over recall, one line a system; points are (recall, precision)."""
-    figure, axes = _figure(1)
+    drawn, axes = figure(1)
     for name, points in curves.items():
         recall, precision = zip(*points, strict=True)
-        axes[0].plot(recall, precision, marker="o", markersize=3, label=_plain(name))
+        axes[0].plot(recall, precision, marker="o", markersize=3, label=plain(name))
     axes[0].set(xlabel="recall", ylabel="precision", ylim=(0, 1), xlim=(0, None))
     axes[0].legend(frameon=False)
-    return _svg(figure)
+    return svg(drawn)
 
 
 def speed_by_edit_ratio(points: Mapping[str, Sequence[tuple[float, float, float]]]) -> str:
@@ -28,7 +28,7 @@ def speed_by_edit_ratio(points: Mapping[str, Sequence[tuple[float, float, float]
     Without any time (NaN) there is no second plot.
     """
     timed = any(not np.isnan(row[2]) for rows in points.values() for row in rows)
-    figure, axes = _figure(2 if timed else 1)
+    drawn, axes = figure(2 if timed else 1)
     for number, (name, rows) in enumerate(points.items()):
         if not rows:
             continue
@@ -40,22 +40,22 @@ def speed_by_edit_ratio(points: Mapping[str, Sequence[tuple[float, float, float]
             axis.scatter(values[:, 0], values[:, column], s=4, alpha=0.25, color=colour)
             medians = [np.median(values[bins == b, column]) for b in used]
             middles = [np.median(values[bins == b, 0]) for b in used]
-            axis.plot(middles, medians, marker="o", color=colour, label=f"{_plain(name)}, median")
+            axis.plot(middles, medians, marker="o", color=colour, label=f"{plain(name)}, median")
     for axis, label in zip(axes, ("tokens a pass", "ms a token"), strict=False):
         axis.set(xlabel="edit ratio", ylabel=label, ylim=(0, None))
         axis.legend(frameon=False)
-    return _svg(figure)
+    return svg(drawn)
 
 
 def distribution(values: Mapping[str, Sequence[float]], label: str = "speed-up") -> str:
     """Return how one number is spread over the sentences, a curve of shares a system."""
-    figure, axes = _figure(1)
+    drawn, axes = figure(1)
     for name, numbers in values.items():
         shares = np.arange(1, len(numbers) + 1) / len(numbers)
-        axes[0].step(np.sort(np.array(numbers)), shares, where="post", label=_plain(name))
+        axes[0].step(np.sort(np.array(numbers)), shares, where="post", label=plain(name))
     axes[0].set(xlabel=label, ylabel="share of the sentences", ylim=(0, 1), xlim=(0, None))
     axes[0].legend(frameon=False, fontsize=7)
-    return _svg(figure)
+    return svg(drawn)
 
 
 def reliability(bins: Sequence[tuple[int, float, float]]) -> str:
@@ -69,11 +69,11 @@ def reliability(bins: Sequence[tuple[int, float, float]]) -> str:
     half = z * np.sqrt(share * (1 - share) / number + (z / (2 * number)) ** 2)
     half /= 1 + z * z / number
     bars = np.clip([share - middle + half, middle + half - share], 0, None)
-    figure, axes = _figure(1)
+    drawn, axes = figure(1)
     axes[0].plot([0, 1], [0, 1], color="0.7", linewidth=1)
     axes[0].errorbar(confidence, share, yerr=bars, fmt="o", capsize=2)
     axes[0].set(xlabel="confidence", ylabel="share right", xlim=(0, 1), ylim=(0, 1))
-    return _svg(figure)
+    return svg(drawn)
 
 
 def rankings(metrics: Mapping[str, Sequence[tuple[str, Interval, int]]]) -> str:
@@ -82,41 +82,42 @@ def rankings(metrics: Mapping[str, Sequence[tuple[str, Interval, int]]]) -> str:
     A system is its name, its score and the number of its cluster, which decides its colour.
     """
     most = max(map(len, metrics.values()))
-    figure, axes = _figure(len(metrics), height=1 + 0.25 * most)
+    drawn, axes = figure(len(metrics), height=1 + 0.25 * most)
     for axis, (title, rows) in zip(axes, metrics.items(), strict=True):
         for place, (_, score, cluster) in enumerate(rows):
             sides = [[max(0.0, score.value - score.low)], [max(0.0, score.high - score.value)]]
             colour = f"C{(cluster - 1) % 10}"
             axis.errorbar([score.value], [place], xerr=sides, fmt="o", capsize=2, color=colour)
-        axis.set_yticks(range(len(rows)), [_plain(name) for name, _, _ in rows])
+        axis.set_yticks(range(len(rows)), [plain(name) for name, _, _ in rows])
         axis.set(xlabel=title)
         axis.invert_yaxis()
-    return _svg(figure)
+    return svg(drawn)
 
 
-def _plain(name: str) -> str:
+def plain(name: str) -> str:
     """Return a name that is neither drawn as a formula nor, with a leading _, left out."""
     return "\u200b" + name.replace("$", r"\$")
 
 
-def _figure(columns: int, height: float = 3.6) -> tuple[Any, Any]:
+def figure(columns: int, width: float = 5, height: float = 3.6) -> tuple[Any, Any]:
+    """Return a figure of plots side by side, each ``width`` by ``height`` inches, and its axes."""
     from matplotlib.figure import Figure
 
-    figure = Figure(figsize=(5 * columns, height), layout="constrained")
-    axes = figure.subplots(1, columns, squeeze=False)[0]
+    drawn = Figure(figsize=(width * columns, height), layout="constrained")
+    axes = drawn.subplots(1, columns, squeeze=False)[0]
     for axis in axes:
         axis.spines[["top", "right"]].set_visible(False)
         axis.grid(alpha=0.2)
-    return figure, axes
+    return drawn, axes
 
 
-def _svg(figure: Any) -> str:
+def svg(drawn: Any) -> str:
     """Return an ``<svg>`` element; the same figure gives the same text."""
     import matplotlib
 
     stream = io.StringIO()
-    salt = f"gec{len(figure.axes)}"  # no two of a page's plots may share their ids
+    salt = f"gec{len(drawn.axes)}"  # no two of a page's plots may share their ids
     with matplotlib.rc_context({"svg.fonttype": "none", "svg.hashsalt": salt}):
-        figure.savefig(stream, format="svg", metadata={"Date": None})
+        drawn.savefig(stream, format="svg", metadata={"Date": None})
     text = stream.getvalue()
     return text[text.index("<svg") :]

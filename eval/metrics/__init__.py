@@ -1,1 +1,1 @@
-"""Scorers: numbers equal to the reference tools'."""
+"""Scorers: numbers equal to the reference tools', and how far they can be trusted."""

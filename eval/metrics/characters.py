@@ -18,7 +18,7 @@ _ALONE = (
     "\u2e80-\u2fdf\u3001-\u312f\u31a0-\u31bf\u31f0-\u31ff\u3400-\u4dbf\u4e00-\u9fff"
     "\uf900-\ufaff\uff00-\uffef\U00020000-\U0003ffff"
 )  # radicals, CJK punctuation, kana, bopomofo, ideographs, full width
-_WITH = "\u3099\u309a\ufe00-\ufe0f\U000e0100-\U000e01ef"  # marks and variants of the one before
+_WITH = "\u3099\u309a\ufe00-\ufe0f\U000e0100-\U000e01ef"  # marks on the character before
 _PIECE = re.compile(f"[{_ALONE}][{_WITH}]*|[^{_ALONE}\\s]+")
 
 
@@ -44,7 +44,7 @@ def add_setting(signature: str, name: str, value: str) -> str:
 def warn_of_forms(name: str, lines: Sequence[str], other: str, others: Sequence[str]) -> None:
     """Warn if two files that are compared word by word are in different Unicode forms.
 
-    ``é`` may be one code point or two (NFC, NFD); words that look equal are then not.
+    ``é`` may be one code point or two (NFC, NFD), so words that look equal may differ.
     """
     composed = [all(unicodedata.is_normalized("NFC", line) for line in x) for x in (lines, others)]
     if composed[0] != composed[1]:

@@ -19,10 +19,10 @@ m is the mean length of the chunks that references change; for false positives t
 l - m. ``level="sentence"`` averages the scores of sentences (SentCLEME). The constants are those of
 the authors' program (:data:`WEIGHTS`), and so is the rounding to 4 decimals before comparing.
 
-An empty reference is left out while another is there, as in the authors' program; unlike there, an
-empty hypothesis never is.
+An empty reference is left out if there is another reference, as in the authors' program; unlike in
+that program, an empty hypothesis is never left out.
 
->>> from gec.eval.metrics.errant_compare import Annotation, Block
+>>> from gec.eval.metrics.errant import Annotation, Block
 >>> def block(*edits):
 ...     return Block("He go school .", tuple(Annotation(*edit) for edit in edits))
 >>> gold = block((1, 2, "R:VERB:SVA", "goes", 0), (2, 2, "M:PREP", "to", 0))
@@ -43,16 +43,11 @@ from typing import Literal, NamedTuple
 import numpy as np
 
 from gec.errors import ConfigError, InputError
-from gec.eval.compare.significance import Numbers, Statistics, f_score
-from gec.eval.metrics.errant_compare import Block
+from gec.eval.metrics.cleme_chunks import Piece, mean_length, partition
+from gec.eval.metrics.errant import Block
 from gec.eval.metrics.score import assessed, check_parallel, once, show, signature, use_utf8
-from gec.eval.metrics.system_edits import (
-    Change,
-    Systems,
-    changes_by_coder,
-    only_changes,
-    read_reference,
-)
+from gec.eval.metrics.statistics import Numbers, Statistics, f_score
+from gec.eval.metrics.system_edits import Systems, read_reference
 
 Assumption = Literal["dependent", "independent"]
 Level = Literal["corpus", "sentence"]
@@ -64,7 +59,7 @@ _DIGITS = 4
 
 
 class Weight(NamedTuple):
-    """The weight of a chunk by its length; ``scale`` is a in the formula above."""
+    """The weight of a chunk by its length; ``scale`` is ``a`` in the formula above."""
 
     scale: float
     low: float
@@ -73,7 +68,7 @@ class Weight(NamedTuple):
 
     def __call__(self, length: int, mean: float) -> float:
         beyond = mean - length if not self.falls else length - mean
-        # far beyond a float's range the weight is 0 all the same
+        # capped: beyond the range of a float the weight is 0 anyway
         raw = self.scale / (1 + (self.scale - 1) * math.exp(min(beyond, 700)))
         return min(max(raw, self.low), self.high)
 
@@ -94,21 +89,9 @@ WEIGHTS: Mapping[tuple[Level, Assumption], tuple[Weight, Weight, Weight]] = {
         Weight(10, 1, 1),
     ),
 }
-"""Of true positives, false positives and false negatives."""
+"""The weights of true positives, false positives and false negatives."""
 
 _EQUAL = (Weight(1, 1, 1),) * 3
-
-
-class Piece(NamedTuple):
-    """One text's side of a chunk; ``changed`` if any of its edits lies there."""
-
-    source: tuple[str, ...]
-    text: tuple[str, ...]
-    changed: bool
-
-    @property
-    def length(self) -> int:
-        return max(len(self.source), len(self.text))
 
 
 class Tally(NamedTuple):
@@ -120,6 +103,7 @@ class Tally(NamedTuple):
     tn: float = 0.0
 
     def plus(self, other: Tally) -> Tally:
+        """Return the sum of both counts."""
         return Tally(*(a + b for a, b in zip(self, other, strict=True)))
 
     def scores(self, beta: float) -> tuple[float, float, float, float]:
@@ -144,8 +128,8 @@ class ClemeScore:
 
     Attributes:
         sentences: weighted true positives, false positives, false negatives and true negatives of
-            every sentence; under ``dependent`` against the reference chosen.
-        mean_length: of the chunks that references change, in words.
+            every sentence; under ``dependent`` against the chosen reference.
+        mean_length: mean length of the chunks that references change, in words.
     """
 
     precision: float
@@ -181,14 +165,14 @@ def cleme(
     """Score one system; an example is at the top of the module.
 
     Args:
-        hypothesis: the system's edits, a block a sentence (of several coders the first counts).
-        reference: the references' edits, each coder a reference.
+        hypothesis: the system's edits, a block for each sentence (only the first coder counts).
+        reference: the references' edits; each coder is a reference.
         assumption: compare with one reference at a time, or with all at each chunk.
         level: scores of the summed counts, or means over sentences.
-        weighted: weigh chunks by their length.
+        weighted: whether to weigh chunks by their length.
 
     Raises:
-        InputError: no sentence, or different numbers of them.
+        InputError: no sentence, or different numbers of sentences.
         ConfigError: no such assumption or level, or a negative beta.
     """
     measured = measure(
@@ -208,6 +192,7 @@ class Measured:
     statistics: Statistics
 
     def score(self) -> ClemeScore:
+        """Return the scores and the summed counts."""
         precision, recall, f, accuracy = self.values
         total = _sum(self.sentences)
         return ClemeScore(
@@ -236,10 +221,10 @@ def measure(
     beta: float = 0.5,
     how: Mapping[str, object] | None = None,
 ) -> Measured:
-    """Return what :func:`cleme` sums up, for significance; arguments and errors as there."""
+    """Return the counts that :func:`cleme` sums up; arguments and errors as for that function."""
     _check(hypothesis, reference, assumption, level, beta)
     pieces = [partition(*blocks) for blocks in zip(hypothesis, reference, strict=True)]
-    mean = _mean_length(pieces)
+    mean = mean_length(pieces)
     weights = WEIGHTS[level, assumption] if weighted else _EQUAL
     tallies = [list(_tallies(each, assumption, weights, mean)) for each in pieces]
     choose = _chosen_in_total if level == "corpus" else _chosen_alone
@@ -278,79 +263,6 @@ def _check(
         raise InputError("no sentence to score")
 
 
-# -------------------------------------------------------------------------------------- the chunks
-
-
-def partition(hypothesis: Block, reference: Block) -> list[list[Piece]]:
-    """Return [text][chunk]: the hypothesis first, then the references."""
-    tokens = reference.sentence.split()
-    ours = only_changes(hypothesis)
-    theirs = list(changes_by_coder(reference).values())
-    if len(theirs) > 1:
-        theirs = [changes for changes in theirs if _leaves_words(tokens, changes)] or theirs[:1]
-    texts = [ours, *theirs]
-    spans = _merged(texts)
-    return [list(_pieces(tokens, spans, changes)) for changes in texts]
-
-
-def _leaves_words(tokens: Sequence[str], changes: Sequence[Change]) -> bool:
-    return bool(_changed(tokens, 0, len(tokens), changes))
-
-
-def _merged(texts: Sequence[Sequence[Change]]) -> list[tuple[int, int]]:
-    """Return the spans of all texts' edits; those that overlap or touch are one."""
-    spans: list[tuple[int, int]] = []
-    for start, end in sorted((change.start, change.end) for text in texts for change in text):
-        if spans and start <= spans[-1][1]:
-            spans[-1] = (spans[-1][0], max(end, spans[-1][1]))
-        else:
-            spans.append((start, end))
-    return spans
-
-
-def _pieces(
-    tokens: Sequence[str], spans: Sequence[tuple[int, int]], changes: Sequence[Change]
-) -> Iterator[Piece]:
-    """Yield one text's chunks: the spans, and what lies between them."""
-    place = 0
-    for start, end in spans:
-        if place < start:
-            yield _kept(tokens[place:start])
-        inside = [change for change in changes if start <= change.start and change.end <= end]
-        words = _changed(tokens, start, end, inside)
-        yield Piece(tuple(tokens[start:end]), words, bool(inside))
-        place = end
-    if place < len(tokens):
-        yield _kept(tokens[place:])
-
-
-def _kept(tokens: Sequence[str]) -> Piece:
-    return Piece(tuple(tokens), tuple(tokens), changed=False)
-
-
-def _changed(
-    tokens: Sequence[str], start: int, end: int, changes: Sequence[Change]
-) -> tuple[str, ...]:
-    """Return tokens ``start`` to ``end`` with the changes, which lie there, applied."""
-    text: list[str] = []
-    for change in changes:
-        text += [*tokens[start : change.start], *change.tokens]
-        start = max(start, change.end)
-    return (*text, *tokens[start:end])
-
-
-def _mean_length(pieces: Sequence[Sequence[Sequence[Piece]]]) -> float:
-    """Return the mean length of the chunks that references change; 0 if there is none."""
-    lengths = [
-        piece.length
-        for _, *references in pieces
-        for reference in references
-        for piece in reference
-        if piece.changed
-    ]
-    return sum(lengths) / len(lengths) if lengths else 0.0
-
-
 # ----------------------------------------------------------------------------------------- counting
 
 
@@ -372,7 +284,7 @@ def _tallies(
 
 
 def _column(piece: Piece, others: Sequence[Piece], assumption: Assumption) -> int:
-    """Return which count a chunk of the hypothesis is, its place in :class:`Tally`."""
+    """Return the place in :class:`Tally` at which a chunk of the hypothesis counts."""
     if piece.changed:
         return 0 if any(piece.text == other.text for other in others) else 1
     if assumption == "dependent":
@@ -381,7 +293,7 @@ def _column(piece: Piece, others: Sequence[Piece], assumption: Assumption) -> in
 
 
 def _chosen_in_total(tallies: Sequence[Sequence[Tally]], beta: float) -> list[Tally]:
-    """Choose each sentence's reference by F of the running totals."""
+    """Return each sentence's counts for the reference with the best F of the running totals."""
     total = Tally()
     chosen = []
     for options in tallies:
@@ -392,7 +304,7 @@ def _chosen_in_total(tallies: Sequence[Sequence[Tally]], beta: float) -> list[Ta
 
 
 def _chosen_alone(tallies: Sequence[Sequence[Tally]], beta: float) -> list[Tally]:
-    """Choose by the sentence's own F, then P, R and, as the authors do, the lower accuracy."""
+    """Return the counts with the best own F, then P, R and, as by the authors, lower accuracy."""
 
     def rank(tally: Tally) -> tuple[float, float, float, float]:
         p, r, f, accuracy = tally.scores(beta)

@@ -1,6 +1,6 @@
-"""``gec data noise --stats``: what share each error type has, in made and in annotated errors.
+"""``gec data noise --stats``: the share of each error type among made and annotated errors.
 
-Both are classified by the light rules of :mod:`gec.edits.edits`, so that they can be compared.
+The light rules of :mod:`gec.edits.classify` classify both, so that they can be compared.
 """
 
 from __future__ import annotations
@@ -8,7 +8,8 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-from gec.edits.edits import align, classify
+from gec.edits.align import align
+from gec.edits.classify import classify
 from gec.eval.metrics.m2.reading import read_gold
 
 
@@ -34,7 +35,7 @@ def of_m2(name: str) -> Counter[str]:
 
 
 def table(columns: Mapping[str, Counter[str]]) -> Iterator[str]:
-    """Yield lines: per cent of each column's edits by type, ordered by the first column."""
+    """Yield the lines of a table: per cent of each column's edits by type, sorted by the first."""
     totals = {name: max(1, counts.total()) for name, counts in columns.items()}
     first = next(iter(columns.values()))
     width = max(12, *map(len, columns))

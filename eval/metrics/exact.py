@@ -1,22 +1,15 @@
-"""``gec score exact``: how many sentences come out exactly as one of the accepted answers.
+"""``gec score exact``: the number of sentences that become exactly an accepted answer.
 
-The plainest score there is. Each line holds a sentence, then, after tabs, its accepted corrections;
-a line without any is a correct sentence that must not change. Answers are compared word by word,
-blanks do not count.
+Each line holds a sentence and then, after tabs, its accepted corrections; a line without any is a
+correct sentence that must not change. Answers are compared word by word; blanks do not count.
 """
 
 from __future__ import annotations
 
-import argparse
-import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-import gec
-from gec.arguments import check_strategy, use_threads
 from gec.correct.corrector import Corrector
-from gec.errors import InputError
-from gec.files import read_document
 from gec.text.words import tokenize_line
 
 
@@ -25,9 +18,9 @@ class ExactScore:
     """Counts over the erroneous and over the correct sentences.
 
     Attributes:
-        right, wrong: erroneous sentences that became an accepted answer, or did not.
-        unchanged, changed: correct sentences left alone, or not.
-        misses: (source, output, accepted answers) of the wrong and the changed.
+        right, wrong: numbers of erroneous sentences that became an accepted answer, or did not.
+        unchanged, changed: numbers of correct sentences that were left alone, or were not.
+        misses: (source, output, accepted answers) of the wrong and the changed sentences.
     """
 
     right: int
@@ -46,7 +39,7 @@ class ExactScore:
 
 
 def score_exact(corrector: Corrector, lines: Sequence[str]) -> ExactScore:
-    """Correct the first column of every line and compare with the others."""
+    """Return the score of correcting the first column of every line, against the others."""
     rows = [line.split("\t") for line in lines if line.strip()]
     right = wrong = unchanged = changed = 0
     misses = []
@@ -61,27 +54,3 @@ def score_exact(corrector: Corrector, lines: Sequence[str]) -> ExactScore:
         changed += not answers
         misses.append((source, output.text, tuple(answers)))
     return ExactScore(right, wrong, unchanged, changed, tuple(misses))
-
-
-def main(args: argparse.Namespace) -> int:
-    """``gec score exact FILE... [--misses]``; exit status 0 whatever the score."""
-    check_strategy(args)
-    use_threads(args)
-    lines = [line for name in args.files for line in read_document(name).text.splitlines()]
-    if not any(line.strip() for line in lines):
-        raise InputError("no sentence to score")
-    corrector = gec.load(
-        args.model,
-        device=args.device,
-        precision=args.precision,
-        strategy=args.strategy,
-        tolerance=args.tolerance,
-    )
-    score = score_exact(corrector, lines)
-    if args.misses:
-        for source, output, answers in score.misses:
-            print(f"- {source}\n  {output}\n  expected {' | '.join(answers) or 'no change'}")
-    print(score)
-    settings = ", ".join(f"{name} {value}" for name, value in corrector.info().items())
-    print(settings, file=sys.stderr)
-    return 0

@@ -2,12 +2,12 @@
 
 Napoles, Sakaguchi, Post and Tetreault 2015, "Ground Truth for Grammatical Error Correction
 Metrics", and their 2016 revision "GLEU Without Tuning", whose formula this is. An n-gram of the
-output counts for it where the reference has it too, and against it where only the source has it.
+output counts for the output if the reference has it, too, and against it if only the source has it.
 
 With several references every iteration draws one of them for each sentence, seeded with 101 times
 the iteration's number. The script ran under Python 2 until 2019 and under Python 3 since, and the
-two draw different references from the same seed: scores differ by up to 0.0009. Published numbers
-say which by their year; ``sampling`` chooses.
+two draw different references from the same seed: scores differ by up to 0.0009. The year of a
+published number tells which Python it is of; ``sampling`` chooses.
 """
 
 from __future__ import annotations
@@ -17,7 +17,6 @@ import dataclasses
 import math
 import random
 import sys
-from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache, partial
@@ -27,8 +26,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gec.errors import ConfigError, InputError
-from gec.eval.compare.significance import Numbers, Statistics
 from gec.eval.metrics.characters import add_setting, by_characters, warn_of_forms
+from gec.eval.metrics.ngrams import Grams, Words, ngrams
 from gec.eval.metrics.score import (
     ReferenceExit,
     as_fields,
@@ -36,6 +35,7 @@ from gec.eval.metrics.score import (
     check_parallel,
     once,
     print_json,
+    read_corpus,
     read_lines,
     shift,
     show,
@@ -43,10 +43,11 @@ from gec.eval.metrics.score import (
     use_utf8,
     warn,
 )
+from gec.eval.metrics.statistics import Numbers, Statistics
 
-Counts = NDArray[np.int64]  # [..., 2 + 2 * order]: words out, words in the reference, then for each
-# order the n-grams that count (those for less those against, at least 0) and the n-grams there are
-Words = Sequence[str]
+Tallies = NDArray[np.int64]
+"""[..., 2 + 2 * order]: words of the output, words of the reference, then for each order the
+n-grams that count (those for the output less those against, at least 0) and all its n-grams."""
 
 _MEAN_OVER = 4  # the script divides the sum of logarithms by 4, whatever the order
 _ONE_REFERENCE = "There is one reference. NOTE: GLEU is not computing the confidence interval."
@@ -55,7 +56,7 @@ _ONE_REFERENCE = "There is one reference. NOTE: GLEU is not computing the confid
 @dataclass(frozen=True, slots=True)
 class Estimate:
     """A mean over samplings (or over references), its population standard deviation, and the
-    normal 95 % interval; None where the deviation is 0."""
+    normal 95 % interval, which is None if the deviation is 0."""
 
     mean: float
     std: float
@@ -68,9 +69,9 @@ class Estimate:
 
 @dataclass(frozen=True, slots=True)
 class GleuScore:
-    """One estimate of the corpus, or one of every sentence; all from 0 to 1.
+    """One estimate for the corpus, or one for every sentence; all from 0 to 1.
 
-    Printed as the script does, which with one reference shows the first mean only.
+    The score prints as the script does, which with one reference shows only the first mean.
     """
 
     estimates: tuple[Estimate, ...]
@@ -95,17 +96,17 @@ def gleu(
 ) -> GleuScore:
     """Score a corpus of tokenized sentences.
 
-    Words are what blanks separate, no-break and other Unicode blanks among them, as under Python 3;
-    Python 2 read bytes and knew the ASCII blanks only.
+    Blanks separate words, no-break and other Unicode blanks among them, as under Python 3; Python 2
+    read bytes and knew only ASCII blanks.
 
     Args:
         sources: the original sentences.
         hypotheses: the corrected ones.
         references: [set][sentence].
         order: longest n-gram.
-        iterations: how often a reference is drawn for every sentence.
-        sampling: whose random numbers draw them, ``python2`` or ``python3``.
-        allow_fewer: where the hypotheses end early, score only these, as the script does.
+        iterations: number of draws of a reference for every sentence.
+        sampling: whose random numbers draw references, ``python2`` or ``python3``.
+        allow_fewer: whether to score only the hypotheses if they end early, as the script does.
 
     Raises:
         InputError: no sentence, hypotheses that end early, or references that do not belong to the
@@ -133,8 +134,8 @@ def statistics(
 ) -> Statistics:
     """Return every sentence's counts, averaged over the references, for intervals and tests.
 
-    The average is what a draw of references gives in the mean, so no draw is repeated for every
-    resample; the printed score remains that of the draws. Arguments and errors as for :func:`gleu`.
+    The average is the mean over draws of references, so resamples need no draws of their own; the
+    printed score remains that of the draws. Arguments and errors as for :func:`gleu`.
     """
     counts = count(sources, hypotheses, references, order, allow_fewer=allow_fewer)
     score = _score_corpus(counts, order, iterations, sampling)
@@ -143,7 +144,7 @@ def statistics(
 
 
 def _scores(sums: Numbers) -> Numbers:
-    """Return GLEU of counts [..., 2 + 2 * order] as [..., 1]; 0 where any of them is."""
+    """Return GLEU of counts [..., 2 + 2 * order] as [..., 1]; 0 if any count is 0."""
     whole = (sums > 0).all(axis=-1, keepdims=True)
     safe = np.where(whole, sums, 1.0)
     logs = np.log(safe[..., 2::2] / safe[..., 3::2]).sum(axis=-1, keepdims=True)
@@ -151,7 +152,7 @@ def _scores(sums: Numbers) -> Numbers:
     return np.where(whole, np.exp(brevity + logs / _MEAN_OVER), 0.0)
 
 
-def _score_corpus(counts: Counts, order: int, iterations: int, sampling: str) -> GleuScore:
+def _score_corpus(counts: Tallies, order: int, iterations: int, sampling: str) -> GleuScore:
     sentences, references = counts.shape[:2]
     settings: dict[str, object] = {"references": references, "n": order}
     if references == 1:
@@ -172,7 +173,7 @@ def sentence_gleu(
     order: int = 4,
     allow_fewer: bool = False,
 ) -> GleuScore:
-    """Score every sentence by itself against each reference; a count of 0 is taken as 1.
+    """Score every sentence alone against each reference; a count of 0 counts as 1.
 
     Arguments and errors as for :func:`gleu`.
     """
@@ -190,7 +191,7 @@ def count(
     order: int = 4,
     *,
     allow_fewer: bool = False,
-) -> Counts:
+) -> Tallies:
     """Return every hypothesis's counts against each of its references, [sentences, sets, ...].
 
     Raises:
@@ -214,24 +215,20 @@ def count(
     return np.array([_count_sentence(*(line.split() for line in row), order=order) for row in rows])
 
 
-def _count_sentence(source: Words, hypothesis: Words, *references: Words, order: int) -> Counts:
+def _count_sentence(source: Words, hypothesis: Words, *references: Words, order: int) -> Tallies:
     rows = [[len(hypothesis), len(reference)] for reference in references]
     for n in range(1, order + 1):
-        there, before = _ngrams(hypothesis, n), _ngrams(source, n)
+        there, before = ngrams(hypothesis, n), ngrams(source, n)
         for row, reference in zip(rows, references, strict=True):
-            row.append(max(0, _balance(there, before, _ngrams(reference, n))))
+            row.append(max(0, _balance(there, before, ngrams(reference, n))))
             row.append(max(0, len(hypothesis) + 1 - n))
     return np.array(rows, dtype=np.int64)
 
 
-def _ngrams(words: Words, n: int) -> Counter[tuple[str, ...]]:
-    return Counter(zip(*(words[i:] for i in range(n)), strict=False))
-
-
 def _balance(
-    there: Counter[tuple[str, ...]],
-    before: Counter[tuple[str, ...]],
-    wanted: Counter[tuple[str, ...]],
+    there: Grams,
+    before: Grams,
+    wanted: Grams,
 ) -> int:
     """Return the n-grams shared with the reference less those shared with the source alone."""
     balance = 0
@@ -243,12 +240,12 @@ def _balance(
     return balance
 
 
-def _score(counts: Counts) -> float:
-    """Return GLEU of counts [2 + 2 * order]; 0 where any of them is."""
-    length, wanted, *ngrams = counts.tolist()
-    if not all((length, wanted, *ngrams)):
+def _score(counts: Tallies) -> float:
+    """Return GLEU of counts [2 + 2 * order]; 0 if any count is 0."""
+    length, wanted, *orders = counts.tolist()
+    if not all((length, wanted, *orders)):
         return 0.0
-    logs = [math.log(good / all_) for good, all_ in zip(ngrams[::2], ngrams[1::2], strict=True)]
+    logs = [math.log(good / all_) for good, all_ in zip(orders[::2], orders[1::2], strict=True)]
     return math.exp(min(0.0, 1 - wanted / length) + sum(logs) / _MEAN_OVER)
 
 
@@ -263,8 +260,8 @@ def _estimate(scores: Sequence[float]) -> Estimate:
 def draws(references: int, sentences: int, iterations: int, sampling: str) -> Iterator[list[int]]:
     """Yield for every iteration the index of each sentence's reference.
 
-    Both Pythons seed the same Mersenne Twister alike from a whole number; they differ in how
-    ``randint`` makes a number below n of its output.
+    Both Pythons seed the same Mersenne Twister in the same way; they differ in how ``randint``
+    makes a number below n from the generator's output.
     """
     draw = _DRAW[sampling]
     for iteration in range(iterations):
@@ -276,17 +273,17 @@ def draws(references: int, sentences: int, iterations: int, sampling: str) -> It
 def _all_draws(
     references: int, sentences: int, iterations: int, sampling: str
 ) -> NDArray[np.uint16]:
-    """Return :func:`draws` as [iterations, sentences]: the same for every system."""
+    """Return :func:`draws` as [iterations, sentences]; every system has the same draws."""
     return np.array(list(draws(references, sentences, iterations, sampling)), dtype=np.uint16)
 
 
 def _draw_python2(rng: random.Random, n: int) -> int:
-    """The top 53 of 64 random bits, scaled."""
+    """Return a number below n from the top 53 of 64 random bits, scaled."""
     return int(rng.random() * n)
 
 
 def _draw_python3(rng: random.Random, n: int) -> int:
-    """As many random bits as n has, again until they are below n."""
+    """Return as many random bits as n has, drawn again until they are below n."""
     bits = n.bit_length()
     while (value := rng.getrandbits(bits)) >= n:
         pass
@@ -300,7 +297,7 @@ _DRAW: dict[str, Callable[[random.Random, int], int]] = {
 
 
 def _paired(args: argparse.Namespace) -> list[str]:
-    """Return the other system's sentences, cut as the first one's."""
+    """Return the other system's sentences, as many as the first system has."""
     lines = read_lines(args.paired)
     return list(map(by_characters, lines)) if args.tokens == "characters" else lines
 
@@ -314,9 +311,7 @@ def main(args: argparse.Namespace) -> int:
         raise ConfigError("--samples and --paired are about the whole corpus; leave out --sent")
     once([args.source, *args.references, *names, args.paired])
     use_utf8()
-    sources = read_lines(args.source)
-    references = [read_lines(name) for name in args.references]
-    check_parallel([(args.source, sources), *zip(args.references, references, strict=True)])
+    sources, references = read_corpus(args.source, args.references)
     for name, lines in zip(args.references, references, strict=True):
         warn_of_forms(args.source, sources, name, lines)
     if args.tokens == "characters":

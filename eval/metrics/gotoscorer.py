@@ -4,7 +4,8 @@ Gotou, Nagata, Mita and Hanawa 2020, "Taking the Correction Difficulty into Acco
 Error Correction Evaluation" (COLING). The reference divides a sentence into chunks: its edits, the
 tokens between them, and the gaps between all these, where something could be inserted. A system
 corrects a chunk if it has the same chunk with the same words (:func:`judge`). The difficulty of a
-chunk, its weight, is the share of the systems that do not. A chunk counts with its weight as
+chunk, its weight, is the share of the systems that do not correct it. A chunk counts with its
+weight as
 
 - true positive: an error, changed as the reference does;
 - false positive: anything changed otherwise; if it is an error, also as
@@ -12,10 +13,10 @@ chunk, its weight, is the share of the systems that do not. A chunk counts with 
 - true negative: no error, and left alone.
 
 So the weights, and with them every score, depend on the set of systems. The authors publish weights
-of their systems; a file of theirs (``weights``) holds the number of systems in its first line and,
-a line a sentence, how many of them correct each chunk. The reference is one annotator's.
+of their systems; such a file (``weights``) holds the number of systems in its first line, and then
+one line for each sentence: how many systems correct each chunk. The reference is one annotator's.
 
->>> from gec.eval.metrics.errant_compare import Annotation, Block
+>>> from gec.eval.metrics.errant import Annotation, Block
 >>> edits = Annotation(1, 2, "R:VERB:SVA", "goes", 0), Annotation(2, 2, "M:PREP", "to", 0)
 >>> gold = Block("He go school", edits)
 >>> first, second = (Block("He go school", edits[:n]) for n in (1, 2))
@@ -28,14 +29,13 @@ from __future__ import annotations
 import argparse
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from gec.errors import ConfigError, DataError, InputError
-from gec.eval.compare.significance import Numbers, Statistics, f_score
-from gec.eval.metrics.errant_compare import Block
+from gec.eval.metrics.errant import Block
+from gec.eval.metrics.gotoscorer_chunks import Chunk, Verdict, divide, judge
 from gec.eval.metrics.score import (
     assessed,
     check_parallel,
@@ -46,36 +46,14 @@ from gec.eval.metrics.score import (
     use_utf8,
     write_text,
 )
-from gec.eval.metrics.system_edits import (
-    Change,
-    Systems,
-    changes_by_coder,
-    only_changes,
-    read_reference,
-)
+from gec.eval.metrics.statistics import Numbers, Statistics, f_score, ratio
+from gec.eval.metrics.system_edits import Systems, changes_by_coder, only_changes, read_reference
 
 Weights = Sequence[NDArray[np.float64]]  # a sentence: [chunks]
 
 NAMES = ("precision", "recall", "f1", "f0.5", "accuracy")
 _COLUMNS = ("TP", "FP", "FN", "TN", "Prec.", "Recall", "F1", "F0.5", "Accuracy")
 _TP, _FP, _FN, _TN, _ALL = range(5)
-
-
-class Chunk(NamedTuple):
-    """Source tokens ``start`` to ``end`` and what stands there; ``type`` is that of its edit."""
-
-    start: int
-    end: int
-    text: tuple[str, ...]
-    edited: bool = False
-    type: str = ""
-
-
-class Verdict(NamedTuple):
-    """What a system made of a chunk of the reference."""
-
-    changed: bool
-    correct: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,9 +77,9 @@ class GoToScore:
     """All systems, and the difficulty of the reference's errors.
 
     Attributes:
-        corrected: how many systems correct each chunk, by sentence; of a weights file, its numbers.
-        out_of: how many systems that is.
-        difficulty: error type, mean weight and number of its errors, the hardest first.
+        corrected: number of systems that correct each chunk, by sentence; or a weights file's.
+        out_of: number of systems behind ``corrected``.
+        difficulty: error type, mean weight and number of its errors, the hardest type first.
     """
 
     systems: tuple[SystemScore, ...]
@@ -136,17 +114,17 @@ def gotoscorer(
     """Score systems together; an example is at the top of the module.
 
     Args:
-        systems: every system's edits, a block a sentence.
+        systems: every system's edits, a block for each sentence.
         reference: the reference's edits.
-        names: what the systems are called.
-        annotator: whose edits are the reference; a sentence without any of them is correct.
+        names: names of the systems.
+        annotator: the annotator whose edits are the reference; a sentence without any is correct.
         corrected: weights measured before: how many of ``out_of`` systems correct each chunk.
-        weighted: weigh by difficulty; else every chunk counts 1.
+        weighted: whether to weigh by difficulty; otherwise every chunk counts 1.
 
     Raises:
-        InputError: no sentence, or different numbers of them.
+        InputError: no sentence, or different numbers of sentences.
         ConfigError: a single system and no weights, or no such annotator.
-        DataError: ``corrected`` does not fit the reference; says the sentence.
+        DataError: ``corrected`` does not fit the reference; the message names the sentence.
     """
     found = measure(
         systems,
@@ -161,7 +139,7 @@ def gotoscorer(
 
 @dataclass(frozen=True, slots=True)
 class Measured:
-    """Chunks, who corrects them, and every system's statistics."""
+    """Chunks, the systems that correct them, and every system's statistics."""
 
     chunks: Sequence[Sequence[Chunk]]
     corrected: Sequence[Sequence[int]]
@@ -170,6 +148,7 @@ class Measured:
     statistics: Sequence[Statistics]
 
     def score(self, names: Sequence[str]) -> GoToScore:
+        """Return the scores of all systems, which have these names."""
         return GoToScore(
             tuple(_system(n, s) for n, s in zip(names, self.statistics, strict=True)),
             tuple(map(tuple, self.corrected)),
@@ -189,7 +168,7 @@ def measure(
     weighted: bool = True,
     how: dict[str, object] | None = None,
 ) -> Measured:
-    """Return what :func:`gotoscorer` sums up; arguments and errors as there."""
+    """Return the counts that :func:`gotoscorer` sums up; arguments and errors as there."""
     if not systems or not reference:
         raise InputError("no sentence to score")
     if weighted and corrected is None and len(systems) < 2:
@@ -227,54 +206,6 @@ def measure(
         for found in verdicts
     ]
     return Measured(chunks, corrected, out_of, weights, statistics)
-
-
-def divide(tokens: Sequence[str], changes: Sequence[Change]) -> list[Chunk]:
-    """Return a sentence's chunks: edits, tokens, and gaps, each gap before what follows it.
-
-    >>> [(c.start, c.end, *c.text) for c in divide("a b".split(), [Change(1, 1, ("x",))])]
-    [(0, 0), (0, 1, 'a'), (1, 1, 'x'), (1, 2, 'b'), (2, 2)]
-    """
-    basic: list[Chunk] = []
-    place = 0
-    for start, end, text, kind in changes:
-        basic += (Chunk(i, i + 1, (tokens[i],)) for i in range(place, start))
-        basic.append(Chunk(start, end, text, True, kind))
-        place = max(place, end)
-    basic += (Chunk(i, i + 1, (tokens[i],)) for i in range(place, len(tokens)))
-    chunks: list[Chunk] = []
-    for chunk in basic:
-        if chunk.start != chunk.end and not (chunks and chunks[-1].start == chunks[-1].end):
-            chunks.append(Chunk(chunk.start, chunk.start, ()))
-        chunks.append(chunk)
-    if not chunks or chunks[-1].start != chunks[-1].end:
-        chunks.append(Chunk(len(tokens), len(tokens), ()))
-    return chunks
-
-
-def judge(gold: Sequence[Chunk], system: Sequence[Chunk]) -> list[Verdict]:
-    """Return what a system made of every chunk of the reference.
-
-    A chunk of the same place decides if it has the same words. Otherwise the chunk is wrong, and
-    changed if the system edits anything that overlaps it or begins in it. A gap that the system has
-    not, because an edit of its runs across, is as the system left it: right if it is no error.
-    """
-    same = {(chunk.start, chunk.end): chunk for chunk in reversed(system)}
-    edits = [chunk for chunk in system if chunk.edited]
-    verdicts = []
-    for chunk in gold:
-        match = same.get((chunk.start, chunk.end))
-        if match and match.text == chunk.text:
-            verdicts.append(Verdict(match.edited, correct=True))
-        elif chunk.start == chunk.end:
-            verdicts.append(Verdict(bool(match and match.edited), not match and not chunk.edited))
-        else:
-            verdicts.append(Verdict(any(_overlaps(chunk, edit) for edit in edits), correct=False))
-    return verdicts
-
-
-def _overlaps(chunk: Chunk, edit: Chunk) -> bool:
-    return chunk.start <= edit.start < chunk.end or edit.start <= chunk.start < edit.end
 
 
 def _reference_chunks(reference: Sequence[Block], annotator: int) -> list[list[Chunk]]:
@@ -331,16 +262,11 @@ def _counts_as(error: bool, verdict: Verdict) -> Iterator[int]:
 
 
 def _score(sums: Numbers) -> Numbers:
-    """Return P, R, F1, F0.5 and accuracy of [..., 5]; what cannot be divided is 0."""
+    """Return P, R, F1, F0.5 and accuracy of counts [..., 5]; a quotient by 0 is 0."""
     tp, fp, fn, tn, total = (sums[..., i] for i in range(5))
-    precision, recall = _ratio(tp, tp + fp), _ratio(tp, tp + fn)
+    precision, recall = ratio(tp, tp + fp), ratio(tp, tp + fn)
     scores = [f_score(precision, recall, beta) for beta in (1.0, 0.5)]
-    return np.stack([precision, recall, *scores, _ratio(tp + tn, total)], axis=-1)
-
-
-def _ratio(part: Numbers, whole: Numbers) -> Numbers:
-    some = whole > 0
-    return np.where(some, part / np.where(some, whole, 1.0), 0.0)
+    return np.stack([precision, recall, *scores, ratio(tp + tn, total)], axis=-1)
 
 
 def _system(name: str, statistics: Statistics) -> SystemScore:
@@ -369,7 +295,7 @@ def read_weights(name: str) -> tuple[list[list[int]], int]:
 
     Raises:
         InputError: the file cannot be read.
-        DataError: not whole numbers; says the line.
+        DataError: a line has no whole numbers; the message names the line.
     """
     rows = []
     for number, line in enumerate(read_lines(name), start=1):

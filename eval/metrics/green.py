@@ -11,10 +11,10 @@ false negative        S and H without R; R without S, H
 ====================  ===========================================
 
 Precision and recall are geometric means over the orders 1 to n of counts summed over the corpus, F
-weighs recall ``beta`` times as much as precision; the paper takes n = 4 and beta = 2. Of several
-references every sentence takes the one with the best F of its own, ties decided by the F of the
-lower orders, as in the authors' program. An order of which a whole corpus has no n-gram (all
-sentences shorter than n) has precision 1 and recall 0 there and here.
+weighs recall ``beta`` times as much as precision; the paper takes n = 4 and beta = 2. Every
+sentence takes the reference with the best F of its own; the F of the lower orders decides ties, as
+in the authors' program. An order of which a whole corpus has no n-gram (all sentences are shorter
+than n) has precision 1 and recall 0, also as in that program.
 
 >>> score = green(["He go home ."], ["He goes home ."], [["He goes to home ."]])
 >>> f"{score.precision:.4f} {score.recall:.4f} {score.f:.4f}"
@@ -24,27 +24,25 @@ sentences shorter than n) has precision 1 and recall 0 there and here.
 from __future__ import annotations
 
 import argparse
-from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
-from gec.errors import ConfigError, InputError
-from gec.eval.compare.significance import Numbers, Statistics
+from gec.errors import ConfigError
+from gec.eval.metrics.ngrams import Grams, ngrams
 from gec.eval.metrics.score import (
     assessed,
-    check_parallel,
+    check_corpus,
     once,
-    read_lines,
+    read_corpus,
     show,
     signature,
     use_utf8,
 )
+from gec.eval.metrics.statistics import Numbers, Statistics, ratio
 from gec.eval.metrics.system_edits import read_output
-
-Grams = Counter[tuple[str, ...]]
 
 UNITS = ("word", "char")
 _COUNTS = 3  # true positives, false positives, false negatives
@@ -55,8 +53,8 @@ class GreenScore:
     """Precision, recall and F, from 0 to 1.
 
     Attributes:
-        sentences: F of every sentence by itself, against its best reference.
-        chosen: which reference that was, from 0.
+        sentences: F of every sentence alone, against its best reference.
+        chosen: index of that reference, from 0.
     """
 
     precision: float
@@ -89,11 +87,11 @@ def green(
         references: [set][sentence].
         order: longest n-gram.
         beta: how much more recall weighs than precision.
-        unit: n-grams of what blanks separate ("word") or of characters, blanks too ("char").
+        unit: n-grams of words between blanks ("word") or of characters, also blanks ("char").
 
     Raises:
         InputError: no sentence, no reference, or lists of different lengths.
-        ConfigError: an order, a beta or a unit that does not exist.
+        ConfigError: an order, a beta or a unit that is not possible.
     """
     return _summary(*_counted(sources, hypotheses, references, order, beta, unit))
 
@@ -119,14 +117,9 @@ def _counted(
     beta: float,
     unit: str,
 ) -> tuple[Statistics, tuple[float, ...], tuple[int, ...]]:
-    """Return the statistics and, of every sentence, the best F and the reference that gives it."""
+    """Return the statistics, and for every sentence the best F and the index of its reference."""
     _check(order, beta, unit)
-    if not references:
-        raise InputError("GREEN needs at least one reference")
-    sets = [(f"reference {i}", lines) for i, lines in enumerate(references)]
-    check_parallel([("sources", sources), ("hypotheses", hypotheses), *sets])
-    if not sources:
-        raise InputError("no sentence to score")
+    check_corpus("GREEN", sources, hypotheses, references)
     rows, best, chosen = [], [], []
     for source, hypothesis, *targets in zip(sources, hypotheses, *references, strict=True):
         counts = np.array([_count(source, hypothesis, r, order, unit) for r in targets])
@@ -160,15 +153,11 @@ def _count(
     """Return true positives, false positives and false negatives of every order."""
     texts = (source, reference, hypothesis)
     units = [text.split() if unit == "word" else list(text) for text in texts]
-    return [_regions(*(_ngrams(words, n) for words in units)) for n in range(1, order + 1)]
-
-
-def _ngrams(words: Sequence[str], n: int) -> Grams:
-    return Counter(zip(*(words[i:] for i in range(n)), strict=False))
+    return [_regions(*(ngrams(words, n) for words in units)) for n in range(1, order + 1)]
 
 
 def _regions(s: Grams, r: Grams, h: Grams) -> tuple[int, int, int]:
-    """The regions of the Venn diagram, as operations on multisets."""
+    """Return true positives, false positives and false negatives from the Venn diagram."""
     true = (s - (r | h)).total() + ((r & h) - s).total() + (s & r & h).total()
     over = ((s & r) - h).total() + (h - (s | r)).total()
     under = ((s & h) - r).total() + (r - (s | h)).total()
@@ -182,8 +171,8 @@ def _by_order(counts: NDArray[np.number], beta: float) -> tuple[Numbers, Numbers
     """
     tp, fp, fn = (counts[..., i].astype(np.float64) for i in range(_COUNTS))
     done, wanted = tp + fp, tp + fn
-    precision = _running_mean(np.where(done > 0, tp / np.where(done > 0, done, 1), 1.0))
-    recall = _running_mean(np.where(wanted > 0, tp / np.where(wanted > 0, wanted, 1), 0.0))
+    precision = _running_mean(ratio(tp, done, empty=1.0))
+    recall = _running_mean(ratio(tp, wanted))
     alpha = 1 / (beta * beta + 1)
     some = (precision > 0) & (recall > 0)
     p, r = (np.where(some, part, 1.0) for part in (precision, recall))
@@ -209,9 +198,7 @@ def main(args: argparse.Namespace) -> int:
     """``gec score green HYP -s SOURCE -r REFERENCE...``"""
     once([args.source, *args.references, args.hypothesis, args.paired])
     use_utf8()
-    sources = read_lines(args.source)
-    references = [read_lines(name) for name in args.references]
-    check_parallel([(args.source, sources), *zip(args.references, references, strict=True)])
+    sources, references = read_corpus(args.source, args.references)
 
     def measured(name: str) -> tuple[Statistics, tuple[float, ...], tuple[int, ...]]:
         hypotheses = read_output(args, name, args.source, sources)

@@ -1,8 +1,8 @@
-"""Which spaCy pipeline gives ERRANT its tags, lemmas and trees, and loading it.
+"""The spaCy pipeline that gives ERRANT its tags, lemmas and trees.
 
-ERRANT's rules were written for ``en_core_web_sm``; where that is not installed, the pipeline that
-ships with this package stands in. A score's signature says which one was used, because the edits'
-types and, less often, their spans depend on it.
+ERRANT's rules were written for ``en_core_web_sm``; if that is not installed, the pipeline that
+ships with this package stands in. A score's signature says which pipeline was used, because the
+edits' types and, less often, their spans depend on the pipeline.
 """
 
 from __future__ import annotations
@@ -33,14 +33,14 @@ def load_pipeline(name: str | None = None, *, any_language: bool = False) -> Lan
         any_language: take a pipeline for any language, whatever it sets.
 
     Raises:
-        ConfigError: there is none of that name, it cannot be loaded, or it is not for English or
+        ConfigError: no pipeline has that name, it cannot be loaded, or it is not for English or
             lacks what ERRANT's rules read (fine tags, coarse tags, lemmas, dependency labels).
     """
     if name is None:
         name = PREFERRED if _preferred_is_installed() else SHIPPED
     try:
         with warnings.catch_warnings():
-            # made by another spaCy 3: said in the signature, not on every run
+            # the signature, not a warning on every run, says that another spaCy 3 made it
             warnings.filterwarnings("ignore", message=r"\[W095\]")
             nlp = _load(name)
     except (OSError, ValueError, KeyError, ImportError) as error:
@@ -57,8 +57,8 @@ def chosen_pipeline(
     """Load the pipeline that ``--spacy-model`` names, or the default one.
 
     Args:
-        types: the command's result depends on error types; then it warns if the shipped pipeline
-            stands in for ``en_core_web_sm``.
+        types: whether the result depends on error types; if so, the command warns if the shipped
+            pipeline stands in for ``en_core_web_sm``.
         any_language: as for :func:`load_pipeline`.
 
     Raises:
@@ -107,7 +107,7 @@ def _check(nlp: Language, name: str) -> None:
 
 
 def describe(nlp: Language) -> str:
-    """Return name, version and, of our own, what it was trained on.
+    """Return a pipeline's name and version and, for ours, what it was trained on.
 
     For example ``en_core_web_sm-3.8.0`` or ``en_pipeline-1.0.0(ud)``.
     """

@@ -1,5 +1,4 @@
-"""What a system repairs and what it breaks: success and over-correction by error type, and needless
-changes of correct text.
+"""What a system repairs and what it breaks: success and over-correction by error type.
 
 For an error type T, as GECLens defines them (Gautam, Thakur and Mishra 2026):
 
@@ -8,21 +7,15 @@ For an error type T, as GECLens defines them (Gautam, Thakur and Mishra 2026):
 - **over-correction**: of the sentences that no annotator edited, the share that the system edited;
   by type, the share in which it made a T edit.
 
-Two systems are compared type by type; p-values are adjusted by Holm's method over the types of
-which there are any, for success and for over-correction separately.
+Two systems are compared type by type; Holm's method adjusts p-values over the types that occur, for
+success and for over-correction separately.
 
-In correct text every change is needless. A change is a run of words that the cheapest alignment
-(fewest words first, then fewest runs) does not keep; words are what blanks separate, in tokenized
-text punctuation marks too.
-
->>> from gec.eval.metrics.errant_compare import Annotation, Block
+>>> from gec.eval.metrics.errant import Annotation, Block
 >>> edit = Annotation(1, 2, "R:VERB:SVA", "goes", 0)
 >>> gold = [Block("He go .", (edit,)), Block("She left .", ())]
 >>> score = error_rates([Block("He go .", (edit,)), Block("She left .", ())], gold)
 >>> score.success, score.overcorrection
 (1.0, 0.0)
->>> needless(["She has left ."], ["She left ."]).per_1000_words
-333.3333333333333
 """
 
 from __future__ import annotations
@@ -35,29 +28,19 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gec.errors import InputError
-from gec.eval.compare.significance import Numbers, Significance, Statistics, holm
-from gec.eval.metrics.errant_compare import Block
-from gec.eval.metrics.m2 import GoldSentence, match_sentence
-from gec.eval.metrics.score import (
-    assessed,
-    check_parallel,
-    once,
-    read_lines,
-    show,
-    signature,
-    use_utf8,
-)
+from gec.eval.metrics.errant import Block
+from gec.eval.metrics.score import assessed, once, show, signature, use_utf8
+from gec.eval.metrics.significance import Significance, holm
+from gec.eval.metrics.statistics import Numbers, Statistics, ratio
 from gec.eval.metrics.system_edits import (
     Change,
     Systems,
     changes_by_coder,
     check_sentences,
     only_changes,
-    read_output,
     read_reference,
 )
 
-Counts = NDArray[np.int64]
 _FIXED, _POSITIVE, _BROKEN = range(3)  # numbers of a type; of all types together first
 
 
@@ -67,9 +50,9 @@ class TypeRates:
 
     Attributes:
         edits: edits of this type in the reference, of all annotators.
-        positive, fixed: sentences with such an edit, and those repaired.
-        broken: correct sentences in which the system made such an edit.
-        success, overcorrection: shares; None if there is no sentence to take a share of.
+        positive, fixed: numbers of sentences with such an edit, and of those repaired.
+        broken: number of correct sentences in which the system made such an edit.
+        success, overcorrection: shares; None if no sentence counts.
         p_success, p_overcorrection: adjusted p-values of the difference from the other system.
     """
 
@@ -89,9 +72,10 @@ class RatesScore:
     """Rates over all edits, and of every type, the most frequent in the reference first.
 
     Attributes:
-        edited, repaired: sentences that an annotator edited, and those in which the system made all
-            edits of one of them.
-        correct, changed: sentences that no annotator edited, and those that the system edited.
+        edited, repaired: numbers of sentences that an annotator edited, and of those in which the
+            system made all edits of an annotator.
+        correct, changed: numbers of sentences that no annotator edited, and of those that the
+            system edited.
     """
 
     success: float | None
@@ -137,12 +121,12 @@ def error_rates(
     """Return rates by error type; an example is at the top of the module.
 
     Args:
-        hypothesis: the system's edits, a block a sentence.
+        hypothesis: the system's edits, a block for each sentence.
         reference: the annotators' edits, with ERRANT's types.
-        category: take M:DET, R:DET and U:DET for one type, DET.
+        category: whether M:DET, R:DET and U:DET are one type, DET.
 
     Raises:
-        InputError: no sentence, or different numbers of them.
+        InputError: no sentence, or different numbers of sentences.
         DataError: the i-th sentences differ.
     """
     measured = measure([hypothesis], reference, category=category)
@@ -153,8 +137,8 @@ def error_rates(
 class Measured:
     """Types, their edits in the reference, and every system's statistics.
 
-    The numbers of a sentence are those of all types together, then of each type: repaired, to be
-    repaired, broken; and last whether no annotator edited it.
+    A row has, for all types together and then for each type, whether the sentence was repaired, had
+    to be repaired, was broken; its last number says whether no annotator edited the sentence.
     """
 
     types: Sequence[str]
@@ -162,6 +146,7 @@ class Measured:
     statistics: Sequence[Statistics]
 
     def score(self, system: int) -> RatesScore:
+        """Return the rates of one system, by its index."""
         statistics = self.statistics[system]
         sums = statistics.rows.sum(axis=0).astype(int).tolist()
         correct = sums.pop()
@@ -191,7 +176,7 @@ class Measured:
         )
 
     def adjusted(self, score: RatesScore, significance: Significance) -> RatesScore:
-        """Return a score with Holm-adjusted p-values, of the types of which there is any edit."""
+        """Return a score with Holm-adjusted p-values for the types that occur."""
         tests = significance.comparisons or {}
         sums = sum(statistics.rows.sum(axis=0) for statistics in self.statistics)
         counts = np.reshape(np.asarray(sums)[3:-1], (-1, 3))
@@ -214,7 +199,7 @@ def measure(
     category: bool = False,
     how: dict[str, object] | None = None,
 ) -> Measured:
-    """Return what :func:`error_rates` sums up, of systems that are compared; errors as there."""
+    """Return the counts that :func:`error_rates` sums up, for several systems; errors as there."""
     if not reference:
         raise InputError("no sentence to score")
     for blocks in systems:
@@ -259,7 +244,7 @@ def _typed(change: Change, category: bool) -> Change:
 
 def _row(
     system: Sequence[Change], coders: Sequence[Sequence[Change]], types: Sequence[str]
-) -> Counts:
+) -> NDArray[np.int64]:
     """Return a sentence's numbers, see :class:`Measured`."""
     correct = not any(coders)
     row = np.zeros(3 * (len(types) + 1) + 1, dtype=np.int64)
@@ -277,23 +262,18 @@ def _row(
 def _numbers(
     system: Iterable[Change], coders: Sequence[Sequence[Change]], correct: bool
 ) -> tuple[bool, bool, bool]:
-    """Return whether a sentence is repaired, was to be, and was broken."""
+    """Return whether a sentence was repaired, had to be repaired, and was broken."""
     made = {change[:3] for change in system}
     wanted = [{change[:3] for change in changes} for changes in coders if changes]
     return any(edits <= made for edits in wanted), bool(wanted), correct and bool(made)
 
 
 def _rates(sums: Numbers) -> Numbers:
-    """Return success and over-correction of all types together, then of each."""
+    """Return success and over-correction of all types together, then of each type."""
     correct = sums[..., -1:]
     fixed, positive, broken = (sums[..., i:-1:3] for i in range(3))
-    rates = np.stack([_ratio(fixed, positive), _ratio(broken, correct)], axis=-1)
+    rates = np.stack([ratio(fixed, positive), ratio(broken, correct)], axis=-1)
     return rates.reshape(*rates.shape[:-2], -1)
-
-
-def _ratio(part: Numbers, whole: Numbers) -> Numbers:
-    some = whole > 0
-    return np.where(some, part / np.where(some, whole, 1.0), 0.0)
 
 
 def _rate(part: int, whole: int) -> float | None:
@@ -315,93 +295,4 @@ def rates_main(args: argparse.Namespace) -> int:
     if significance and significance.comparisons:
         score = measured.adjusted(score, significance)
     show(score, as_json=args.json, significance=significance)
-    return 0
-
-
-# ------------------------------------------------------------------------------------ clean text
-
-
-@dataclass(frozen=True, slots=True)
-class CleanScore:
-    """What a system changed in text that has no error.
-
-    Attributes:
-        untouched: share of the sentences that it left alone.
-        sentences: changes of every sentence.
-    """
-
-    per_1000_words: float
-    untouched: float
-    changes: int
-    words: int
-    changed: int
-    sentences: tuple[int, ...]
-    signature: str
-
-    def __str__(self) -> str:
-        total = len(self.sentences)
-        return (
-            f"needless changes: {self.changes} in {self.words} words, "
-            f"{self.per_1000_words:.2f} per 1,000\n"
-            f"sentences changed: {self.changed} of {total} ({100 * self.changed / total:.2f} %)"
-        )
-
-
-def needless(hypotheses: Sequence[str], sources: Sequence[str]) -> CleanScore:
-    """Return what a system changed in correct sentences; an example is at the top of the module.
-
-    Raises:
-        InputError: no word, or different numbers of sentences.
-    """
-    statistics = needless_statistics(hypotheses, sources)
-    changes, words, changed, _ = statistics.rows.sum(axis=0).astype(int).tolist()
-    untouched, fewer = statistics.printed.tolist()
-    each = tuple(statistics.rows[:, 0].astype(int).tolist())
-    return CleanScore(abs(fewer), untouched, changes, words, changed, each, statistics.signature)
-
-
-def needless_statistics(hypotheses: Sequence[str], sources: Sequence[str]) -> Statistics:
-    """Return changes by sentence, for significance.
-
-    The changes in 1,000 words are negative, as the greater score is the better one.
-    """
-    check_parallel([("sources", sources), ("hypotheses", hypotheses)])
-    if not any(source.split() for source in sources):
-        raise InputError("no word to score")
-    rows = [_changes(*pair) for pair in zip(sources, hypotheses, strict=True)]
-    names = ("untouched", "minus_per_1000_words")
-    return Statistics(np.array(rows), _clean, names, "minus_per_1000_words", signature("clean"))
-
-
-def _changes(source: str, hypothesis: str) -> tuple[int, int, int, int]:
-    words = source.split()
-    count = 0
-    if words != hypothesis.split():
-        (match,) = match_sentence(hypothesis, GoldSentence(source, {0: ()}), max_unchanged_words=0)
-        count = len(match.proposed)
-    return count, len(words), count > 0, 1
-
-
-def _clean(sums: Numbers) -> Numbers:
-    changes, words, changed, sentences = (sums[..., i] for i in range(4))
-    untouched = 1 - _ratio(changed, sentences)
-    return np.stack([untouched, -1000 * _ratio(changes, words)], axis=-1)
-
-
-def clean_main(args: argparse.Namespace) -> int:
-    """``gec score clean HYP SOURCE``"""
-    once([args.hypothesis, args.source, args.paired])
-    use_utf8()
-    sources = read_lines(args.source)
-
-    def lines(name: str) -> list[str]:
-        return read_output(args, name, args.source, sources)
-
-    hypotheses = lines(args.hypothesis)
-    significance = assessed(
-        args,
-        lambda: needless_statistics(hypotheses, sources),
-        lambda: needless_statistics(lines(args.paired), sources),
-    )
-    show(needless(hypotheses, sources), as_json=args.json, significance=significance)
     return 0

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import argparse
 import re
-from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -18,15 +17,23 @@ from functools import partial
 import numpy as np
 from numpy.typing import NDArray
 
-from gec.errors import ConfigError, InputError
-from gec.eval.compare.significance import Numbers, Statistics
-from gec.eval.metrics.score import assessed, check_parallel, once, read_lines, show, signature
+from gec.errors import ConfigError
+from gec.eval.metrics.ngrams import Grams, Words, ngrams
+from gec.eval.metrics.score import (
+    assessed,
+    check_corpus,
+    check_parallel,
+    once,
+    read_corpus,
+    read_lines,
+    show,
+    signature,
+)
+from gec.eval.metrics.statistics import Numbers, Statistics, ratio
 from gec.extras import missing
 
-Counts = NDArray[np.int64]  # [3, 4, 3]: add, keep, delete; order; right, done, wanted
-Rates = NDArray[np.float64]
+Done = NDArray[np.int64]  # [3, 4, 3]: add, keep, delete; order; right, done, wanted
 Tokenizer = Callable[[str], str]
-Words = Sequence[str]
 
 TOKENIZERS = ("13a", "intl", "moses", "penn", "none")
 _ORDERS = 4
@@ -102,7 +109,7 @@ def statistics(
     paper_version: bool = False,
 ) -> Statistics:
     """Return every sentence's counts; arguments and errors as for :func:`sari`."""
-    _check(sources, hypotheses, references)
+    check_corpus("SARI", sources, hypotheses, references)
     lowercase = lowercase and not legacy
     tokenize = _tokenizer(tokenizer)
 
@@ -138,8 +145,8 @@ def _of(statistics: Statistics) -> SariScore:
 
 def _scores(counts: Numbers, f1_for_deletion: bool, paper_version: bool) -> Numbers:
     """Return SARI and the scores of its operations, [..., 4], of counts [..., 3, 4, 3]."""
-    precision = _ratio(counts[..., 0], counts[..., 1])
-    recall = _ratio(counts[..., 0], counts[..., 2])
+    precision = ratio(counts[..., 0], counts[..., 1])
+    recall = ratio(counts[..., 0], counts[..., 2])
     if paper_version:
         precision, recall = (rates.mean(axis=-1, keepdims=True) for rates in (precision, recall))
     rates = _f1(precision, recall)
@@ -148,17 +155,6 @@ def _scores(counts: Numbers, f1_for_deletion: bool, paper_version: bool) -> Numb
     parts = 100 * rates.mean(axis=-1)
     add, keep, delete = (parts[..., i] for i in (_ADD, _KEEP, _DELETE))
     return np.stack([(add + keep + delete) / 3, add, keep, delete], axis=-1)
-
-
-def _check(
-    sources: Sequence[str], hypotheses: Sequence[str], references: Sequence[Sequence[str]]
-) -> None:
-    if not references:
-        raise InputError("SARI needs at least one reference")
-    if not sources:
-        raise InputError("no sentence to score")
-    sets = [(f"reference {i}", lines) for i, lines in enumerate(references)]
-    check_parallel([("sources", sources), ("hypotheses", hypotheses), *sets])
 
 
 def _tokenizer(name: str) -> Tokenizer:
@@ -182,42 +178,42 @@ def _tokenizer(name: str) -> Tokenizer:
     return partial(moses.penn_tokenize, return_str=True)
 
 
-def _count_sentence(source: Words, hypothesis: Words, references: Sequence[Words]) -> Counts:
+def _count_sentence(source: Words, hypothesis: Words, references: Sequence[Words]) -> Done:
     counts = [_count_order(source, hypothesis, references, n) for n in range(1, _ORDERS + 1)]
     return np.stack(counts, axis=1)
 
 
-def _count_order(source: Words, hypothesis: Words, references: Sequence[Words], n: int) -> Counts:
+def _count_order(source: Words, hypothesis: Words, references: Sequence[Words], n: int) -> Done:
     """Return [3, 3]: for add, keep and delete what was done rightly, done, and to be done.
 
     Source and output count as often as there are references, so that all sides weigh the same.
     Additions are counted once however often they occur.
     """
-    before, after = _ngrams(source, n), _ngrams(hypothesis, n)
-    wanted = sum((_ngrams(reference, n) for reference in references), Counter[tuple[str, ...]]())
-    counts = np.zeros((3, 3), dtype=np.int64)
+    before, after = ngrams(source, n), ngrams(hypothesis, n)
+    wanted = Grams()
+    for reference in references:
+        wanted.update(ngrams(reference, n))
     added, to_add = after.keys() - before.keys(), wanted.keys() - before.keys()
-    counts[_ADD] = len(added & to_add), len(added), len(to_add)
+    kept_rightly = kept_all = keep_all = gone_rightly = gone_all = go_all = 0
     for ngram, times in before.items():
         there = times * len(references)
         kept = min(times, after[ngram]) * len(references)
         to_keep = min(there, wanted[ngram])
         gone, to_go = there - kept, there - to_keep
-        counts[_KEEP] += min(kept, to_keep), kept, to_keep
-        counts[_DELETE] += min(gone, to_go), gone, to_go
+        kept_rightly += min(kept, to_keep)
+        kept_all += kept
+        keep_all += to_keep
+        gone_rightly += min(gone, to_go)
+        gone_all += gone
+        go_all += to_go
+    counts = np.zeros((3, 3), dtype=np.int64)
+    counts[_ADD] = len(added & to_add), len(added), len(to_add)
+    counts[_KEEP] = kept_rightly, kept_all, keep_all
+    counts[_DELETE] = gone_rightly, gone_all, go_all
     return counts
 
 
-def _ngrams(words: Words, n: int) -> Counter[tuple[str, ...]]:
-    return Counter(zip(*(words[i:] for i in range(n)), strict=False))
-
-
-def _ratio(part: Rates, whole: Rates) -> Rates:
-    """Divide; 0 if there is nothing to divide by."""
-    return np.where(whole > 0, part / np.maximum(whole, 1), 0.0)
-
-
-def _f1(precision: Rates, recall: Rates) -> Rates:
+def _f1(precision: Numbers, recall: Numbers) -> Numbers:
     both = precision + recall
     return 2 * precision * recall / np.where(both > 0, both, 1.0)
 
@@ -225,10 +221,9 @@ def _f1(precision: Rates, recall: Rates) -> Rates:
 def main(args: argparse.Namespace) -> int:
     """``gec score sari``"""
     once([args.source, args.hypothesis, *args.references, args.paired])
-    sources, hypotheses = read_lines(args.source), read_lines(args.hypothesis)
-    references = [read_lines(name) for name in args.references]
-    sets = zip(args.references, references, strict=True)
-    check_parallel([(args.source, sources), (args.hypothesis, hypotheses), *sets])
+    sources, references = read_corpus(args.source, args.references)
+    hypotheses = read_lines(args.hypothesis)
+    check_parallel([(args.source, sources), (args.hypothesis, hypotheses)])
     measured = partial(
         statistics,
         sources,

@@ -1,6 +1,7 @@
-"""What all scorers share: signatures, results, reading files that belong together line by line.
+"""The common part of all scorers: signatures, results, reading files that are parallel by line.
 
-A scorer is a function that takes lists and returns a frozen dataclass meeting :class:`Score`.
+A scorer is a function that takes lists and returns a frozen dataclass that implements
+:class:`Score`.
 """
 
 from __future__ import annotations
@@ -21,22 +22,23 @@ from gec.errors import ConfigError, GecError, InputError
 from gec.files import Document, read_document
 
 if TYPE_CHECKING:
-    from gec.eval.compare.significance import Significance, Statistics
+    from gec.eval.metrics.significance import Significance
+    from gec.eval.metrics.statistics import Statistics
 
 NOT_M2 = "is this an M2 file? (HYP and GOLD swapped?)"
 
 
 class Score(Protocol):
-    """A result: its numbers, how they were made, and how the reference tool would print them."""
+    """A result: its numbers, its settings, and the lines that the reference tool would print."""
 
     __dataclass_fields__: ClassVar[dict[str, Any]]
 
     @property
     def signature(self) -> str:
-        """For example ``m2|version:3.2|beta:0.5|max_unchanged_words:2|gec:0.1.0``."""
+        """The settings, e.g. ``m2|version:3.2|beta:0.5|max_unchanged_words:2|gec:0.1.0``."""
 
     def __str__(self) -> str:
-        """The lines the reference tool prints, without a last line break."""
+        """Return the lines that the reference tool prints, without a last line break."""
 
 
 class ReferenceExit(GecError):
@@ -49,7 +51,7 @@ class ReferenceExit(GecError):
 
 @contextmanager
 def as_reference(*errors: type[GecError]) -> Iterator[None]:
-    """Raise these errors as :class:`ReferenceExit` with status 1, that of a traceback."""
+    """Raise these errors as :class:`ReferenceExit` with status 1, as Python's tracebacks do."""
     try:
         yield
     except errors as error:
@@ -57,7 +59,7 @@ def as_reference(*errors: type[GecError]) -> Iterator[None]:
 
 
 def signature(metric: str, /, **settings: object) -> str:
-    """Return ``metric|name:value|...|gec:version``: all another person needs to get the number.
+    """Return ``metric|name:value|...|gec:version``, with which others can reproduce a number.
 
     >>> signature("gleu", n=4, sampling="python2").rpartition("|")[0]
     'gleu|n:4|sampling:python2'
@@ -90,7 +92,7 @@ def show(score: Score, *, as_json: bool = False, significance: Significance | No
         significance: intervals and tests, printed below the score or put into the JSON.
 
     Raises:
-        ConfigError: as JSON, and a number is infinite or none at all.
+        ConfigError: a number is infinite or NaN, which JSON cannot hold.
     """
     made = score.signature
     if significance:
@@ -106,7 +108,7 @@ def show(score: Score, *, as_json: bool = False, significance: Significance | No
 
 
 def as_fields(score: Score, significance: Significance | None = None) -> dict[str, Any]:
-    """Return a score as JSON shows it."""
+    """Return the fields of a score for JSON."""
     fields = dataclasses.asdict(score)
     if significance:
         fields["signature"] = extended(score.signature, significance.settings)
@@ -115,10 +117,10 @@ def as_fields(score: Score, significance: Significance | None = None) -> dict[st
 
 
 def check_samples(samples: int) -> None:
-    """Refuse a number of resamples that makes no interval.
+    """Refuse a number of resamples that gives no interval.
 
     Raises:
-        ConfigError: negative or 1.
+        ConfigError: the number is negative or 1.
     """
     if samples < 0 or samples == 1:
         raise ConfigError(f"--samples must be 0 or at least 2, not {samples}")
@@ -129,11 +131,11 @@ def assessed(
     statistics: Callable[[], Statistics],
     other: Callable[[], Statistics],
 ) -> Significance | None:
-    """Return what ``--samples`` and ``--paired`` ask for; None if neither was given.
+    """Return the intervals and tests of ``--samples`` and ``--paired``; None without either.
 
     Args:
-        statistics: makes those of the system that is scored.
-        other: makes those of the system that ``--paired`` names.
+        statistics: makes the statistics of the scored system.
+        other: makes the statistics of the system that ``--paired`` names.
 
     Raises:
         ConfigError: a single resample, or another number of sentences.
@@ -141,7 +143,7 @@ def assessed(
     check_samples(args.samples)
     if not (args.samples or args.paired):
         return None
-    from gec.eval.compare.significance import SAMPLES, assess
+    from gec.eval.metrics.significance import SAMPLES, assess
 
     name = Path(args.paired).name if args.paired else ""
     return assess(
@@ -167,22 +169,24 @@ def print_json(value: object) -> None:
 
 
 def use_utf8() -> None:
-    """Make standard output UTF-8 whatever the locale; a stream that holds text stays as it is."""
+    """Make standard output UTF-8, whatever the locale; a stream of text in memory stays."""
     if reconfigure := getattr(sys.stdout, "reconfigure", None):
         reconfigure(encoding="utf-8", errors="surrogateescape")  # names of files may be any bytes
 
 
 def warn(message: str) -> None:
+    """Print a warning on standard error."""
     print(f"gec: warning: {message}", file=sys.stderr)
 
 
 def warn_of_bom(document: Document) -> None:
+    """Warn of a file's byte order mark."""
     if document.bom:
         warn(f"{document.name}: begins with a byte order mark; remove it")
 
 
 def warn_of_outside(name: str, lines: Sequence[int]) -> None:
-    """Warn of edits that lie outside their sentence; ``lines`` is where they are in the file."""
+    """Warn of edits that lie outside their sentence; ``lines`` are their lines in the file."""
     if lines:
         warn(f"{name}: edits outside their sentence: {len(lines)}, the first in line {lines[0]}")
 
@@ -191,14 +195,14 @@ def once(names: Sequence[str | None]) -> None:
     """Refuse standard input if it is named twice.
 
     Raises:
-        ConfigError: says so.
+        ConfigError: two files are standard input.
     """
     if names.count("-") > 1:
         raise ConfigError("standard input (-) can be read only once")
 
 
 class EssayLines(list[str]):
-    """The essays of a MultiGEC file, one a line, with their ids."""
+    """The essays of a MultiGEC file, each as one line, with their ids."""
 
     def __init__(self, lines: Iterable[str], ids: Iterable[str]) -> None:
         super().__init__(lines)
@@ -206,9 +210,9 @@ class EssayLines(list[str]):
 
 
 def to_line(text: str) -> str:
-    """Return an essay as one line: tabs for its line breaks, as in MultiGEC's conversion.
+    """Return an essay as one line, as in MultiGEC's conversion.
 
-    Tabs that it has become blanks.
+    Line breaks become tabs, and tabs become blanks.
     """
     return "\t".join(text.replace("\t", " ").splitlines())
 
@@ -216,11 +220,11 @@ def to_line(text: str) -> str:
 def read_lines(name: str) -> list[str]:
     r"""Return a file's lines, split at ``\n`` (and ``\r\n``) only, without the line ends.
 
-    Of a file of MultiGEC's essays, every essay is one line, see :func:`to_line`.
+    In a file of MultiGEC's essays every essay becomes one line, see :func:`to_line`.
 
     Raises:
-        InputError: missing, unreadable or not UTF-8.
-        DataError: essays of which two have one id.
+        InputError: the file is missing, unreadable or not UTF-8.
+        DataError: two essays have the same id.
     """
     document = read_document(name)
     warn_of_bom(document)
@@ -253,15 +257,15 @@ def write_text(name: str, parts: Iterable[str]) -> None:
 def check_parallel(
     files: Mapping[str, Sequence[str]] | Sequence[tuple[str, Sequence[str]]],
 ) -> None:
-    """Refuse files of different lengths; the first is what the others are compared with.
+    """Refuse files whose length differs from the first file's.
 
     Args:
-        files: names and lines, as pairs where a name may stand there twice.
+        files: lines by name, or pairs of name and lines if a name may occur twice.
 
     Raises:
-        InputError: says both counts and the first line that looks shifted, or the first essay that
-            is not the one in the other file's place.
-        ConfigError: a string where a list of lines should be.
+        InputError: the message has both counts and the first line that looks shifted, or the first
+            essay that differs from the essay in the same place.
+        ConfigError: a string stands in place of a list of lines.
     """
     pairs = list(files.items()) if isinstance(files, Mapping) else files
     for name, lines in pairs:
@@ -281,8 +285,39 @@ def check_parallel(
                     )
 
 
+def check_corpus(
+    metric: str,
+    sources: Sequence[str],
+    hypotheses: Sequence[str],
+    references: Sequence[Sequence[str]],
+) -> None:
+    """Refuse what a metric over sources, outputs and references cannot score.
+
+    Raises:
+        InputError: no reference, no sentence, or lists of different lengths.
+        ConfigError: a string instead of a list of sentences.
+    """
+    if not references:
+        raise InputError(f"{metric} needs at least one reference")
+    sets = [(f"reference {i}", lines) for i, lines in enumerate(references)]
+    check_parallel([("sources", sources), ("hypotheses", hypotheses), *sets])
+    if not sources:
+        raise InputError("no sentence to score")
+
+
+def read_corpus(source: str, references: Sequence[str]) -> tuple[list[str], list[list[str]]]:
+    """Read a file of sources and the files of its references.
+
+    Raises:
+        InputError: a file cannot be read, or they differ in length.
+    """
+    sources, sets = read_lines(source), [read_lines(name) for name in references]
+    check_parallel([(source, sources), *zip(references, sets, strict=True)])
+    return sources, sets
+
+
 def shift(lines: Sequence[str], other: Sequence[str]) -> str:
-    """Return what a message about their lengths adds; empty if no line looks shifted."""
+    """Return the part of a message that names the shifted line; empty if no line looks shifted."""
     if (i := first_shifted(lines, other)) is None:
         return ""
     return (
@@ -292,9 +327,9 @@ def shift(lines: Sequence[str], other: Sequence[str]) -> str:
 
 
 def first_shifted(lines: Sequence[str], other: Sequence[str]) -> int | None:
-    """Return the first index where ``other`` is like a neighbour of the line it stands beside.
+    """Return the first index at which ``other`` resembles a neighbour of the line, not the line.
 
-    None if there is no such line, for example when only the end is missing.
+    None if there is no such line, for example if only the end is missing.
     """
     for i in range(min(len(lines), len(other))):
         here = _likeness(lines[i], other[i])

@@ -17,8 +17,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gec.errors import ConfigError
-from gec.eval.compare.significance import Numbers, Statistics, bootstrap
 from gec.eval.metrics.score import assessed, check_samples, show, signature
+from gec.eval.metrics.significance import bootstrap
+from gec.eval.metrics.statistics import Numbers, Statistics
 from gec.eval.metrics.translation import check_references, read_other, read_references
 
 TYPES = ("rouge1", "rouge2", "rougeL", "rougeLsum")
@@ -31,8 +32,8 @@ class RougeScore:
     """Means over the summaries, from 0 to 1.
 
     Attributes:
-        values: ``rouge1-R``, ``rouge1-P``, ``rouge1-F``, ... to mean.
-        intervals: the same to the 95 % percentile bootstrap interval; empty unless asked for.
+        values: means by ``rouge1-R``, ``rouge1-P``, ``rouge1-F``, ...
+        intervals: 95 % percentile bootstrap intervals by the same names; empty unless asked for.
     """
 
     values: dict[str, float]
@@ -63,12 +64,12 @@ def rouge(
 
     Args:
         hypotheses: summaries.
-        references: [set][summary]; of several the one with the best F counts, for each type.
+        references: [set][summary]; for each type the reference with the best F counts.
         stemmer: stem words before they are compared.
-        separator: what stands between a summary's sentences, beside line breaks; rougeLsum looks at
+        separator: text between a summary's sentences, besides line breaks; rougeLsum looks at
             every sentence by itself and equals rougeL if there is only one.
-        samples: bootstrap resamples of the summaries, 0 for none.
-        seed: of the bootstrap.
+        samples: number of bootstrap resamples of the summaries, 0 for none.
+        seed: seed of the bootstrap.
 
     Raises:
         InputError: no summary, or lists of different lengths.

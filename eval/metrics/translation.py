@@ -15,7 +15,6 @@ from typing import Any
 import numpy as np
 
 from gec.errors import ConfigError, InputError
-from gec.eval.compare.significance import Numbers, Statistics
 from gec.eval.metrics.score import (
     assessed,
     check_parallel,
@@ -25,6 +24,7 @@ from gec.eval.metrics.score import (
     show,
     signature,
 )
+from gec.eval.metrics.statistics import Numbers, Statistics
 
 TOKENIZERS = ("none", "zh", "13a", "intl", "char")
 
@@ -34,10 +34,10 @@ class TranslationScore:
     """A score from 0 to 100.
 
     Attributes:
-        name: as sacrebleu calls it: BLEU, chrF2, chrF2++.
-        mean, margin: of the bootstrap resamples, margin being half the 95 % interval; None unless
+        name: sacrebleu's name of the metric: BLEU, chrF2, chrF2++.
+        mean, margin: mean of the bootstrap resamples, and half of the 95 % interval; None unless
             they were asked for.
-        line: what sacrebleu prints, for BLEU with the precisions and the brevity penalty.
+        line: the line that sacrebleu prints, for BLEU with precisions and brevity penalty.
     """
 
     name: str
@@ -70,7 +70,7 @@ def bleu(
 
     Raises:
         InputError: no segment, or lists of different lengths.
-        ConfigError: no such tokenization, a single resample, or a string where a list should be.
+        ConfigError: no such tokenization, a single resample, or a string instead of a list.
     """
     return _measure("bleu", _bleu(tokenize, lowercase), hypotheses, references, samples)
 
@@ -101,7 +101,7 @@ def chrf(
     word_order: int = 0,
     samples: int = 0,
 ) -> TranslationScore:
-    """Return corpus chrF; word n-grams up to ``word_order`` count too (2 is chrF++).
+    """Return corpus chrF; word n-grams up to ``word_order`` also count (2 is chrF++).
 
     Other arguments and errors as for :func:`bleu`.
     """
@@ -145,7 +145,7 @@ def _measure(
 
 def _signature(name: str, metric: Any) -> str:
     parts = dict(part.split(":", 1) for part in str(metric.get_signature()).split("|"))
-    parts["sacrebleu"] = parts.pop("version")  # beside our own version it needs a name
+    parts["sacrebleu"] = parts.pop("version")  # "version" would be taken for our own
     return signature(name, **parts)
 
 
@@ -165,11 +165,11 @@ def _statistics(
 
 
 def check_references(hypotheses: Sequence[str], references: Sequence[Sequence[str]]) -> None:
-    """Refuse what no corpus score can be made of.
+    """Refuse input from which no corpus score can be computed.
 
     Raises:
         InputError: nothing to score, no reference, or lists of different lengths.
-        ConfigError: a string where a list of segments should be.
+        ConfigError: a string instead of a list of segments.
     """
     if not references:
         raise InputError("no reference to score against")

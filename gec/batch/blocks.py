@@ -12,13 +12,13 @@ from gec.errors import DataError
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from gec.correct.corrector import Correction
+    from gec.correct.result import Correction
     from gec.text.protection import Span
 
 
 @dataclass(frozen=True, slots=True)
 class Size:
-    """Where a block ends: after so many records, or after so many bytes, whichever is first."""
+    """The limits of a block: it ends after so many records or bytes, whichever comes first."""
 
     records: int = 2048
     bytes: int = 1 << 20
@@ -26,14 +26,14 @@ class Size:
 
 @dataclass(frozen=True, slots=True)
 class Block:
-    """Consecutive records of one input, as they stand there.
+    """Consecutive records of one input, unchanged.
 
     Attributes:
-        index: 0 for the first block.
+        index: number of the block, from 0.
         line: line (in Parquet: row) of the first record, from 1.
-        records: how many records there are.
-        payload: their bytes.
-        digest: of the input's bytes from its beginning to the end of this block.
+        records: number of records.
+        payload: bytes of the records.
+        digest: digest of the input's bytes from its beginning to the end of this block.
         context: what the format knows from the head of the file, such as a table's columns.
     """
 
@@ -55,7 +55,7 @@ class Failure:
 
 @dataclass(frozen=True, slots=True)
 class Result:
-    """What became of a block: the bytes to write, and the counts.
+    """The result of a block: the bytes to write, and the counts.
 
     ``changed`` counts records with an edit, ``edits`` all edits.
     """
@@ -69,9 +69,9 @@ class Result:
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """What became of one text; ``correction`` is None where ``error`` says why it failed.
+    """The result of one text; if ``correction`` is None, ``error`` says why the text failed.
 
-    An ``error`` besides a correction is about a part of the text that was left as it was.
+    An ``error`` beside a correction is about a part of the text that was left as it was.
     """
 
     correction: Correction | None
@@ -79,7 +79,7 @@ class Outcome:
 
 
 class Correct(Protocol):
-    """Corrects the texts of one block; ``protected`` has spans of each that must not change."""
+    """Corrects the texts of one block; ``protected`` has, for each text, spans that must stay."""
 
     def __call__(
         self, texts: Sequence[str], protected: Sequence[tuple[Span, ...]] | None = None
@@ -87,24 +87,28 @@ class Correct(Protocol):
 
 
 class Format(Protocol):
-    """A file format: how to cut an input into blocks, and how to correct one. Pickled."""
+    """A file format: how to cut an input into blocks, and how to correct a block.
+
+    A format must be picklable.
+    """
 
     def blocks(self, stream: BinaryIO, size: Size) -> Iterator[Block]:
-        """Cut the input; runs in the main process."""
+        """Yield the blocks of the input; runs in the main process."""
 
     def process(self, block: Block, correct: Correct) -> Result:
-        """Correct one block; runs in a worker."""
+        """Return one block corrected; runs in a worker."""
 
     def finish(self, part: Path) -> Path:
-        """Return the file that is the output; the results lie one after the other in ``part``."""
+        """Return the output file, made of ``part``, which holds all results one after the other."""
 
 
 @dataclass(slots=True)
 class Record:
-    """One record on its way: a text to correct, or an error; ``write`` makes it bytes again.
+    """One record on its way: a text to correct, or an error.
 
-    ``write(None)`` is for a record whose correction failed. A record with neither text nor error
-    (an empty line, a missing value) passes.
+    ``write`` turns a correction into the record's bytes; ``write(None)`` is for a record whose
+    correction failed. A record with neither text nor error (an empty line, a missing value) is
+    written unchanged.
     """
 
     raw: bytes
@@ -115,7 +119,7 @@ class Record:
 
 
 def process_records(block: Block, records: Sequence[Record], correct: Correct) -> Result:
-    """Correct records that are written one after the other."""
+    """Return the result of a block whose records are written one after the other."""
     outcomes = iter(correct([r.text for r in records if r.text is not None]))
     written: list[bytes] = []
     failures: list[Failure] = []
@@ -138,7 +142,10 @@ def process_records(block: Block, records: Sequence[Record], correct: Correct) -
 
 
 def cut_lines(stream: BinaryIO, size: Size, line: int = 1) -> Iterator[Block]:
-    """Cut an input whose records are lines, which end at ``\\n``; the first is ``line``."""
+    """Yield the blocks of an input whose records are lines, which end at ``\\n``.
+
+    The first line has the number ``line``.
+    """
     index = 0
     held: list[bytes] = []
     length = 0
@@ -160,6 +167,7 @@ class Digest:
         self._hash = blake2b(digest_size=16)
 
     def add(self, data: bytes) -> str:
+        """Add ``data``; return the digest of everything so far, 32 hexadecimal digits."""
         self._hash.update(data)
         return self._hash.hexdigest()
 
@@ -168,7 +176,7 @@ BOM = b"\xef\xbb\xbf"
 
 
 def to_text(raw: bytes) -> str:
-    """Decode strictly; a DataError says what is wrong with the record."""
+    """Return the text of a record's UTF-8; raises DataError, which says what is wrong."""
     try:
         text = raw.decode("utf-8")
     except UnicodeDecodeError as error:
@@ -182,7 +190,7 @@ def to_text(raw: bytes) -> str:
 
 
 def line_end(raw: bytes) -> int:
-    """Where the line's content ends: before ``\\n`` or ``\\r\\n``."""
+    """Return the offset at which the line's content ends: before ``\\n`` or ``\\r\\n``."""
     if raw.endswith(b"\r\n"):
         return len(raw) - 2
     return len(raw) - raw.endswith(b"\n")

@@ -1,9 +1,8 @@
 """The same pipeline on a Ray cluster (``--engine ray``).
 
-The driver reads, journals and writes as in a local run. Between, Ray Data corrects: blocks go to
-the object store, a pool of actors with a model each maps them, results come back in order. A
-block's result depends on the block alone, so that Ray may do one again where an actor or a node
-dies.
+The driver reads, journals and writes as in a local run. Ray Data corrects: blocks go to the
+object store, a pool of actors with a model each maps them, and results come back in order. A
+block's result depends on the block alone, so Ray may repeat a block if an actor or a node dies.
 """
 
 from __future__ import annotations
@@ -24,7 +23,7 @@ from gec.batch.pipeline import Plan, Task, run
 from gec.errors import ModelError
 
 BLOCKS_AT_A_TIME = 1024
-"""So many blocks (at most 1 MiB each) are handed to Ray at once; it starts its actors each time."""
+"""So many blocks (at most 1 MiB each) go to Ray at once; Ray starts its actors anew each time."""
 
 Load = Callable[[int, int], Correct]
 
@@ -32,7 +31,11 @@ Load = Callable[[int, int], Correct]
 def run_on_ray(
     tasks: Sequence[Task], load: Load, plan: Plan, say: Callable[[str], None], *, jobs: int
 ) -> Totals:
-    """Run with ``jobs`` actors on the cluster of RAY_ADDRESS, or on a local one."""
+    """Run with ``jobs`` actors on the cluster of RAY_ADDRESS, or on a local one; return counts.
+
+    Raises:
+        ModelError: Ray fails. Otherwise as :func:`gec.batch.pipeline.run`.
+    """
     started = not ray.is_initialized()
     if started:
         ray.init(log_to_driver=False, logging_level=logging.ERROR)
@@ -46,7 +49,7 @@ def run_on_ray(
 
 
 class RayPool:
-    """What :class:`gec.batch.pool.Pool` is, on a cluster."""
+    """The counterpart of :class:`gec.batch.pool.Pool` on a cluster."""
 
     def __init__(self, load: Load, jobs: int) -> None:
         self._arguments = (pickle.dumps(load), jobs)
@@ -83,7 +86,7 @@ class RayPool:
 
 
 class Worker:
-    """An actor with a model. Ray shows it only its own GPU, so that all are number 0."""
+    """An actor with a model. Ray shows each actor only its own GPU, so every actor is number 0."""
 
     def __init__(self, load: bytes, jobs: int) -> None:
         make: Load = pickle.loads(load)

@@ -1,4 +1,4 @@
-"""Whole files as one record each: prose, and markup, of which only the prose is touched."""
+"""Whole files as one record each: prose, and markup whose prose alone is corrected."""
 
 from __future__ import annotations
 
@@ -19,17 +19,19 @@ class Documents:
 
     Attributes:
         kind: plain, markdown, rst, html, latex or code.
-        name: the file's, by which the language of code is known.
+        name: name of the file, which tells the language of code.
     """
 
     kind: str
     name: str = ""
 
     def blocks(self, stream: BinaryIO, size: Size) -> Iterator[Block]:
+        """Yield the file as one block of one record, or nothing if the file is empty."""
         if data := stream.read():
             yield Block(0, 1, 1, data)
 
     def process(self, block: Block, correct: Correct) -> Result:
+        """Return the file with its prose corrected, or unchanged with a failure."""
         raw = block.payload
         bom = len(BOM) * raw.startswith(BOM)
         try:
@@ -51,4 +53,5 @@ class Documents:
         return Result(data, tuple(failures), 1, int(bool(edits)), len(edits))
 
     def finish(self, part: Path) -> Path:
+        """Return ``part``: the results are the output."""
         return part

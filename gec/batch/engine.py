@@ -8,7 +8,9 @@ from threading import Event, Lock
 from typing import TYPE_CHECKING
 
 from gec.batch.blocks import Outcome
-from gec.correct.corrector import Correction, Corrector, Options
+from gec.correct.corrector import Corrector
+from gec.correct.options import Options
+from gec.correct.result import Correction
 from gec.errors import ConfigError, ModelError
 
 if TYPE_CHECKING:
@@ -18,19 +20,22 @@ if TYPE_CHECKING:
 Spans = tuple["Span", ...]
 
 _BATCHES = 4
-"""Decoded in one go: so many that what waits fills a batch up, so few that Ctrl-C ends it soon."""
+"""Batches decoded in one call: enough that waiting sentences refill a batch, few enough that Ctrl-C
+ends the call soon."""
 
 
 @dataclass(slots=True)
 class Engine:
-    """A :class:`gec.batch.blocks.Correct`; may be called from several threads, which take turns
-    at decoding: while one decodes, another cuts and spells the next block or puts one together.
+    """A :class:`gec.batch.blocks.Correct` that several threads may call.
+
+    The threads take turns at decoding: while one thread decodes, another segments and spells the
+    next block or assembles the last one.
 
     Attributes:
         corrector: made by gec.load.
-        batch_size: sentences decoded together.
-        tokenized: texts are tokenized sentences.
-        max_chars: longer texts fail.
+        batch_size: number of sentences decoded together.
+        tokenized: whether the texts are tokenized sentences.
+        max_chars: length in code points above which a text fails.
     """
 
     corrector: Corrector
@@ -41,7 +46,7 @@ class Engine:
     _stopped: Event = field(default_factory=Event)
 
     def stop(self) -> None:
-        """End what is going on after the batch in work: Ctrl-C shall not wait for a block."""
+        """End all calls after their current batches: Ctrl-C must not wait for a whole block."""
         self._stopped.set()
 
     def __call__(
@@ -69,11 +74,11 @@ class Engine:
         return None
 
     def _tried(self, corrector: Corrector, texts: Sequence[str], spans: Spans) -> Iterator[Outcome]:
-        """Correct texts together; where that fails, halves of them, down to the one at fault."""
+        """Correct texts together; if that fails, correct halves, down to the text at fault."""
         correct = corrector.correct_tokenized if self.tokenized else corrector.correct_many
         options = Options(protected=spans) if spans else None
         try:
-            # all texts are planned at once, so that sentences of like length meet in a batch
+            # all texts are planned at once, so that sentences of similar length share a batch
             found = list(correct(texts, options, batch_size=len(texts)))
         except (ConfigError, ModelError):
             raise
@@ -86,18 +91,18 @@ class Engine:
                 yield from self._tried(corrector, texts[middle:], spans)
             return
         for correction in found:
-            yield Outcome(correction, "; ".join(correction.warnings) or None)
+            yield Outcome(correction, "; ".join(map(str, correction.warnings)) or None)
 
     def _once(self) -> _Once:
         return _Once(self)
 
 
 class Stopped(BaseException):
-    """The run has ended before this block; no failure of a record."""
+    """The run ended before this block was done; this is not the failure of a record."""
 
 
 class _Once:
-    """A decode function for one block: what it has decoded it does not decode again."""
+    """A decode function for one block that decodes each source only once."""
 
     def __init__(self, engine: Engine) -> None:
         self._engine = engine

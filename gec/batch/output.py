@@ -1,10 +1,11 @@
-"""The output of a run, and the journal by which an interrupted run goes on.
+"""The output of a run, and the journal by which an interrupted run continues.
 
-While a run lasts, results are in ``OUTPUT.part``. ``OUTPUT.journal`` has one JSON object a line:
-first what the run is (input, options), then commits: how many blocks of the input are done, the
-digest of the input up to there, and how long the results and ``OUTPUT.errors.jsonl`` were. A commit
-is written after its results are on the disk (fsync), so whatever a killed run left beyond its last
-whole commit is cut off. ``OUTPUT`` appears when it is complete, in one step.
+During a run the results are in ``OUTPUT.part``. ``OUTPUT.journal`` has one JSON object a line:
+first a description of the run (input, options), then commits: how many blocks of the input are
+done, the digest of the input up to there, and the lengths of the results and of
+``OUTPUT.errors.jsonl``. A commit is written after its results are on the disk (fsync), so a resumed
+run cuts off everything beyond the last whole commit. ``OUTPUT`` appears in one step, when the run
+is complete.
 """
 
 from __future__ import annotations
@@ -37,6 +38,7 @@ class Totals:
     failed: int = 0
 
     def plus(self, result: Result) -> Totals:
+        """Return these counts plus those of one block's result."""
         return Totals(
             self.records + result.records,
             self.changed + result.changed,
@@ -51,7 +53,7 @@ class Totals:
 
 @dataclass(frozen=True, slots=True)
 class Commit:
-    """How far a run has come: ``blocks`` of the input, and lengths of its files in bytes."""
+    """How far a run has come: number of blocks done, and lengths of its files in bytes."""
 
     blocks: int = 0
     digest: str = ""
@@ -61,22 +63,31 @@ class Commit:
 
 
 class Output(Protocol):
-    """Where the results of one input go."""
+    """Takes the results of one input.
+
+    Attributes:
+        start: how far an earlier run came that this run continues.
+        complete: whether an earlier run has made the whole output.
+    """
 
     start: Commit
     complete: bool
 
-    def write(self, block: Block, result: Result, data: bytes) -> None: ...
+    def write(self, block: Block, result: Result, data: bytes) -> None:
+        """Write a block's results: ``data``, and the failures of ``result``."""
 
-    def finish(self, make: Callable[[Path], Path]) -> None: ...
+    def finish(self, make: Callable[[Path], Path]) -> None:
+        """Complete the output; ``make`` turns the file of all results into the output file."""
 
-    def close(self) -> None: ...
+    def close(self) -> None:
+        """Close the files, also after an error."""
 
-    def forget(self) -> None: ...
+    def forget(self) -> None:
+        """Remove what only an interrupted run needs."""
 
 
 class Stream:
-    """Standard output, a device or a pipe: no journal. Failures are said, or written to a file."""
+    """Standard output, a device or a pipe: without a journal; failures become warnings."""
 
     def __init__(self, name: str, say: Callable[[str], None]) -> None:
         self.start, self.complete = Commit(), False
@@ -90,31 +101,34 @@ class Stream:
                 self._file = Path(name).open("wb")  # noqa: SIM115 - closed in close()
 
     def write(self, block: Block, result: Result, data: bytes) -> None:
+        """Write a block's results, and say its failures."""
         for failure in result.failures:
             self._say(f"gec: warning: line {failure.line}: {failure.error}")
         with _reported(self._name):
             self._file.write(data)
 
     def finish(self, make: Callable[[Path], Path]) -> None:
+        """Flush the stream; the results are the output, whatever ``make`` is."""
         with _reported(self._name):
             self._file.flush()
 
     def close(self) -> None:
+        """Close the stream, unless it is standard output."""
         if self._name != STANDARD:
             with suppress(OSError):
                 self._file.close()
 
     def forget(self) -> None:
-        pass
+        """Do nothing: a stream has no journal."""
 
 
 class Journalled:
     """An output file with its journal.
 
     Raises:
-        ConfigError: there are results already and neither ``resume`` nor ``overwrite`` is wanted;
-            or those to go on from were made with other options.
-        InputError: the input is not what it was; the output cannot be written.
+        ConfigError: there are results already, and neither ``resume`` nor ``overwrite`` is set;
+            or the results to resume were made with other options.
+        InputError: the input has changed; the output cannot be written.
     """
 
     def __init__(
@@ -175,9 +189,9 @@ class Journalled:
             )
 
     def _begin(self, about: Mapping[str, Any]) -> None:
-        """Make the files, and let go of them: a run that reads ahead writes one output at a time.
+        """Make the files and close them: a run reads ahead, but writes one output at a time.
 
-        Whoever is first to write takes them up again with :meth:`_open`.
+        The first write opens the files again with :meth:`_open`.
         """
         self._open()
         try:
@@ -190,7 +204,7 @@ class Journalled:
             self._release()
 
     def _open(self) -> None:
-        """Open the files, unless they are, and cut off what lies beyond the last commit."""
+        """Open the files, unless they are open, and cut off what lies beyond the last commit."""
         if self._files:
             return
         try:
@@ -207,14 +221,14 @@ class Journalled:
                         "begin anew with --overwrite"
                     )
                 _cut(file, length)
-            # a torn last line would swallow the next one
+            # an incomplete last line would swallow the next line
             _cut(journal, journal.read().rfind(b"\n") + 1)
         except BaseException:
             self._release()
             raise
 
     def _release(self) -> None:
-        """Close the files, which ends the lock."""
+        """Close the files, which releases the lock."""
         files, self._files = self._files, []
         for file in files:
             with suppress(OSError):
@@ -245,7 +259,7 @@ class Journalled:
                 self.commit()
 
     def commit(self) -> None:
-        """Put everything written on the disk, then say so in the journal."""
+        """Put everything written on the disk, then write a commit to the journal."""
         if self._latest != self._committed:
             for file in self._files[1:]:
                 file.flush()
@@ -255,13 +269,13 @@ class Journalled:
         self._when = time.monotonic()
 
     def finish(self, make: Callable[[Path], Path]) -> None:
-        """Commit, let ``make`` turn the results into the output's format, give it its name."""
+        """Commit, let ``make`` turn the results into the output's format, and rename its file."""
         if self.complete:
             return
         with _reported(self._name):
             self._open()
             self.commit()
-            whole = make(self.part)  # again, where a run is killed from here on
+            whole = make(self.part)  # a run that is killed after this line makes it again
             self._note({"done": True})
             os.replace(whole, self.path)  # noqa: PTH105
             self.part.unlink(missing_ok=True)
@@ -270,7 +284,7 @@ class Journalled:
             _sync_folder(self.path)
 
     def close(self) -> None:
-        """Commit what is there, also after an error, and close the files."""
+        """Commit the results so far, also after an error, and close the files."""
         with suppress(OSError):
             if self._files:
                 self.commit()
@@ -286,7 +300,7 @@ def _listed(failure: Failure) -> bytes:
 
 
 def _read_journal(path: Path) -> tuple[dict[str, Any], Commit, bool]:
-    """Return what the run is, its last whole commit, and whether it was done."""
+    """Return the description of a run, its last whole commit, and whether it was completed."""
     header: dict[str, Any] = {}
     last, done = Commit(), False
     if not path.exists():
@@ -308,7 +322,7 @@ def _read_journal(path: Path) -> tuple[dict[str, Any], Commit, bool]:
 
 
 def _cut(file: BinaryIO, length: int) -> None:
-    """Leave the first ``length`` bytes of a file, and go to their end."""
+    """Cut a file to its first ``length`` bytes, and go to the end."""
     if file.seek(0, os.SEEK_END) > length:
         file.truncate(length)
     file.seek(length)
@@ -325,7 +339,7 @@ def _lock(file: BinaryIO, name: str) -> None:
 
 
 def _sync_folder(path: Path) -> None:
-    """A file's name is safe only when its folder is on the disk, too."""
+    """Put the folder of a file on the disk, without which the file's name is not safe."""
     with suppress(OSError):
         folder = os.open(path.parent, os.O_RDONLY)
         try:

@@ -1,7 +1,7 @@
-"""Parquet: rows in, rows out, every other column and the schema's metadata as they were.
+"""Parquet: rows in, rows out; all other columns and the schema's metadata stay.
 
-A Parquet file can be neither cut nor continued, so blocks travel and are journalled as Arrow IPC
-streams; the last step of a run writes them as one Parquet file, a row group a block.
+A Parquet file can be neither cut nor continued. So blocks travel, and are journalled, as Arrow IPC
+streams, and the last step of a run writes them as one Parquet file with a row group for each block.
 """
 
 from __future__ import annotations
@@ -22,11 +22,17 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Parquet:
-    """A table in Parquet; the column with the text holds strings, missing ones stay missing."""
+    """A table in Parquet whose text column holds strings; missing strings stay missing."""
 
     columns: Columns
 
     def blocks(self, stream: BinaryIO, size: Size) -> Iterator[Block]:
+        """Yield the rows as blocks of ``size.records``; an empty table gives one empty block.
+
+        Raises:
+            InputError: the stream is a pipe or compressed, or not Parquet.
+            ConfigError: the table has no such column, or the column holds no text.
+        """
         import pyarrow as pa
         import pyarrow.parquet as pq
 
@@ -59,6 +65,7 @@ class Parquet:
             raise ConfigError(f"the column {name!r} holds {kind}, not text: choose with --column")
 
     def process(self, block: Block, correct: Correct) -> Result:
+        """Return the block's rows as an Arrow IPC stream, with the corrected text and edits."""
         import pyarrow as pa
 
         batch = _from_ipc(block.payload)
@@ -88,6 +95,7 @@ class Parquet:
         return Result(_to_ipc(batch), tuple(failures), batch.num_rows, changed, edits)
 
     def finish(self, part: Path) -> Path:
+        """Return a new Parquet file beside ``part``, made of its Arrow IPC streams."""
         import pyarrow as pa
         import pyarrow.parquet as pq
 
@@ -113,7 +121,7 @@ def _empty(schema: pa.Schema) -> pa.RecordBatch:
 
 
 def _with(batch: pa.RecordBatch, name: str, values: pa.Array) -> pa.RecordBatch:
-    """Replace or add a column."""
+    """Return the batch with a column replaced or added."""
     place = batch.schema.get_field_index(name)
     if place < 0:
         return batch.append_column(name, values)

@@ -1,6 +1,6 @@
-"""The pipeline: the main process reads ahead and writes, workers cut, decode and render between.
+"""The pipeline: the main process reads ahead and writes; workers parse, decode and render.
 
-Memory holds the blocks that are read ahead, a few a worker, and nothing that grows.
+Memory holds the blocks that are read ahead, a few for each worker, and nothing that grows.
 """
 
 from __future__ import annotations
@@ -15,7 +15,8 @@ from gec.batch.blocks import Block, Digest, Format, Result, Size
 from gec.batch.output import Journalled, Output, Stream, Totals
 from gec.batch.pool import Work
 from gec.batch.progress import Progress, standard_error
-from gec.batch.streams import STANDARD, compression, is_url, open_input
+from gec.batch.streams import STANDARD, is_url, open_input
+from gec.documents.kinds import compression
 from gec.errors import DataError, InputError
 
 
@@ -33,15 +34,15 @@ _SIZE = Size()
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Plan:
-    """How a run goes.
+    """The settings of a run.
 
     Attributes:
-        about: what the results depend on besides input, format and size: model, its options.
-        size: where blocks end.
-        resume: go on where an earlier run was interrupted.
-        overwrite: replace what there is.
-        strict: stop at the first failure.
-        quiet: show no progress.
+        about: what the results depend on besides input, format and size: the model, its options.
+        size: limits of a block.
+        resume: whether to continue an interrupted run.
+        overwrite: whether to replace existing output.
+        strict: whether to stop at the first failure.
+        quiet: whether to show no progress.
     """
 
     about: Mapping[str, Any]
@@ -54,7 +55,7 @@ class Plan:
 
 @dataclass(frozen=True, slots=True)
 class Tag:
-    """Whose a piece of work is, and how many bytes of all inputs were read for it."""
+    """The task of a block, its output, and the bytes of all inputs read up to the block."""
 
     task: Task
     output: Output
@@ -65,7 +66,7 @@ Say = Callable[[str], None]
 Items = Iterable[tuple[Tag, Work | None]]
 Done = Iterator[tuple[Tag, Work | None, tuple[Result, bytes] | None]]
 Perform = Callable[[Items], Done]
-"""Does the work of items and yields them in their order: :meth:`gec.batch.pool.Pool.run`."""
+"""Does the work of items and yields the items in order, as :meth:`gec.batch.pool.Pool.run` does."""
 
 
 def run(tasks: Sequence[Task], perform: Perform, plan: Plan, say: Say) -> Totals:
@@ -75,7 +76,7 @@ def run(tasks: Sequence[Task], perform: Perform, plan: Plan, say: Say) -> Totals
         InputError: an input or output cannot be read or written, or an input has changed since
             the run that is resumed.
         ConfigError: there is output already; see :class:`gec.batch.output.Journalled`.
-        DataError: a record failed, with ``strict``.
+        DataError: a record failed, and the run is strict.
     """
     totals, here = Totals(), 0
     outputs: list[Output] = []
@@ -85,7 +86,7 @@ def run(tasks: Sequence[Task], perform: Perform, plan: Plan, say: Say) -> Totals
             for tag, work, done in perform(items):
                 if work is None or done is None:
                     tag.output.finish(tag.task.format.finish)
-                    tag.output.close()  # at once: there may be more outputs than file handles
+                    tag.output.close()  # now, because there may be more outputs than file handles
                     totals += tag.output.start.totals
                     continue
                 result, data = done
@@ -110,9 +111,10 @@ def run(tasks: Sequence[Task], perform: Perform, plan: Plan, say: Say) -> Totals
 def _items(
     tasks: Sequence[Task], plan: Plan, outputs: list[Output], progress: Progress, say: Say
 ) -> Generator[tuple[Tag, Work | None], None, None]:
-    """The blocks that are to be done, and after those of a task an item without work.
+    """Yield the blocks to do, and after the blocks of each task an item without work.
 
-    What an earlier run has done is read again, since only so is it known that it is the same.
+    The part of the input that an earlier run has done is read again: only its digest shows that
+    this part is the same.
     """
     before = 0
     for task in tasks:
@@ -163,7 +165,7 @@ def _output(task: Task, plan: Plan, say: Say) -> Output:
 
 
 def _identity(name: str) -> dict[str, Any]:
-    """What of an input may not change between a run and its resumption."""
+    """Return the properties of an input that must be the same when a run is resumed."""
     if name == STANDARD or is_url(name) or not Path(name).is_file():
         return {"name": name}
     status = Path(name).stat()

@@ -19,22 +19,22 @@ from gec.batch.streams import compress
 from gec.errors import ModelError
 
 Load = Callable[[int, int], Correct]
-"""Makes what corrects texts, for worker number i of n. Pickled where there are processes."""
+"""Makes the :class:`Correct` of worker i of n; must be picklable if workers are processes."""
 
 Item = tuple[Any, Block | None]
-"""Something of the caller's, and a block to work on, or None where there is nothing to do."""
+"""A tag of the caller's, and a block to work on, or None if there is nothing to do."""
 
 
 @dataclass(frozen=True, slots=True)
 class Work:
-    """A block, its format, and how the result is compressed."""
+    """A block, its format, and the compression of its result."""
 
     format: Format
     block: Block
     compression: str | None = None
 
     def do(self, correct: Correct) -> tuple[Result, bytes]:
-        """Return the result, its data taken out, and the data compressed."""
+        """Return the result without its data, and the data compressed."""
         result = self.format.process(self.block, correct)
         counts = Result(b"", result.failures, result.records, result.changed, result.edits)
         return counts, compress(result.data, self.compression)
@@ -43,8 +43,8 @@ class Work:
 class Pool:
     """Does work in order while the caller reads ahead and writes.
 
-    With one job, two threads share one model: while one decodes, the other plans the next block
-    and puts the last one together. With more, each is a process.
+    With one job, two threads share one model: while one thread decodes, the other plans the next
+    block and assembles the last one. With several jobs, each job is a process.
     """
 
     def __init__(self, load: Load, jobs: int = 1) -> None:
@@ -58,7 +58,7 @@ class Pool:
             self._executor = ThreadPoolExecutor(2, "gec-batch")
             self._do = lambda work: work.do(correct)
         else:
-            # fork would copy torch's threads' locks but not the threads
+            # fork would copy the locks of torch's threads but not the threads
             context = multiprocessing.get_context("spawn")
             self._executor = ProcessPoolExecutor(
                 jobs, context, _start, (load, jobs, context.Value("i", 0))
@@ -69,7 +69,11 @@ class Pool:
     def run(
         self, items: Iterable[tuple[Any, Work | None]]
     ) -> Iterator[tuple[Any, Work | None, tuple[Result, bytes] | None]]:
-        """Yield the items in order with their results; few are read ahead."""
+        """Yield the items in order with their results; only few items are read ahead.
+
+        Raises:
+            ModelError: a worker process died.
+        """
         waiting: deque[tuple[Any, Work | None, Future[tuple[Result, bytes]] | None]] = deque()
         try:
             for tag, work in items:
@@ -86,7 +90,7 @@ class Pool:
             ) from None
 
     def close(self) -> None:
-        """End the workers, also in the middle of a block; Ctrl-C shall not wait for it."""
+        """End the workers, also in the middle of a block: Ctrl-C must not wait for a block."""
         processes = list((getattr(self._executor, "_processes", None) or {}).values())
         self._executor.shutdown(wait=False, cancel_futures=True)
         if self._stop is not None:
@@ -126,7 +130,7 @@ def _do_in_process(work: Work) -> tuple[Result, bytes]:
 
 
 def _end_with_parent() -> None:
-    """A main process that is killed cannot say goodbye; its workers would wait for ever."""
+    """End this worker when the main process dies: a killed process cannot end its workers."""
     parent = multiprocessing.parent_process()
     if parent is not None:
         connection.wait([parent.sentinel])

@@ -1,4 +1,4 @@
-"""How far a run is: one line that is rewritten on a terminal, or a line now and then in a log."""
+"""The progress of a run: one line that is rewritten on a terminal, or a line at times in a log."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ _BAR = 20
 
 
 class Progress:
-    """Say records done, share of the input, records a second and the time left.
+    """Shows the records done, the share of the input, records a second and the time left.
 
-    The share and the time left are of bytes read, where the input has a known size.
+    The share and the time left count bytes, and are shown only if the size of the input is known.
     """
 
     def __init__(self, total: int | None, stream: IO[str] | None, *, quiet: bool = False) -> None:
@@ -25,11 +25,11 @@ class Progress:
         self._before = 0
 
     def skipped(self, done: int) -> None:
-        """Bytes that an earlier run did are no sign of this one's speed."""
+        """Note the bytes that an earlier run did, which say nothing about this run's speed."""
         self._before = max(self._before, done)
 
     def show(self, records: int, done: int) -> None:
-        """``records`` of this run, ``done`` bytes of the input."""
+        """Show the progress, if it is time: ``records`` of this run, ``done`` bytes of input."""
         now = time.monotonic()
         if now - self._said >= (SECONDS_A_REWRITE if self._terminal else SECONDS_A_LINE):
             self._said = now
@@ -54,14 +54,14 @@ class Progress:
             self._stream.flush()
 
     def end(self) -> None:
-        """Clear the terminal's line for what is said next."""
+        """Clear the terminal's line for the next message."""
         if self._terminal and self._stream is not None:
             self._stream.write("\r\x1b[2K")
             self._stream.flush()
 
 
 def _clock(seconds: float) -> str:
-    """Hours, minutes, seconds.
+    """Return seconds as hours, minutes and seconds.
 
     >>> _clock(3725)
     '1:02:05'
@@ -71,4 +71,5 @@ def _clock(seconds: float) -> str:
 
 
 def standard_error() -> IO[str] | None:
+    """Return the standard error stream; None if the process has none."""
     return sys.stderr

@@ -1,7 +1,7 @@
-"""Bytes in and out: compression by suffix, a local path or an fsspec URL, and where reading stands.
+"""Bytes in and out: compression by suffix, local paths and fsspec URLs, and positions of reading.
 
-What is compressed is written as one member (gzip, xz, bzip2) or frame (zstd) a block, so that a
-file cut between two blocks is whole, and one written in two runs is the same as in one.
+A compressed output has one member (gzip, xz, bzip2) or frame (zstd) for each block. So a file that
+is cut between two blocks is whole, and two runs write the same file as one.
 """
 
 from __future__ import annotations
@@ -13,30 +13,22 @@ import sys
 import zlib
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from pathlib import Path, PurePath
+from pathlib import Path
 from typing import IO, Any, BinaryIO, cast
 
+from gec.documents.kinds import compression
 from gec.errors import InputError
 
-SUFFIXES = {".gz": "gzip", ".xz": "xz", ".bz2": "bzip2", ".zst": "zstd", ".zstd": "zstd"}
 STANDARD = "-"
 
 
-def compression(name: str) -> str | None:
-    return SUFFIXES.get(PurePath(name).suffix.lower())
-
-
-def without_compression(name: str) -> str:
-    """``a.csv.gz`` is ``a.csv``."""
-    return str(PurePath(name).with_suffix("")) if compression(name) else name
-
-
 def is_url(name: str) -> bool:
+    """Whether a name is a URL."""
     return "://" in name
 
 
 def compress(data: bytes, how: str | None) -> bytes:
-    """Return one whole member or frame; the same bytes at any time and in any process."""
+    """Return the data as one whole member or frame; the bytes depend on the arguments alone."""
     if how is None or not data:
         return data
     if how == "gzip":
@@ -52,10 +44,10 @@ def compress(data: bytes, how: str | None) -> bytes:
 
 @contextmanager
 def open_input(name: str) -> Iterator[tuple[BinaryIO, Callable[[], int]]]:
-    """Open an input and yield its bytes, and what tells how many of the file were read.
+    """Yield an input's stream, and a function that returns how many bytes of the file were read.
 
     Raises:
-        InputError: it cannot be opened or read, or its compression is broken.
+        InputError: the input cannot be opened or read, or its compression is broken.
     """
     where = "standard input" if name == STANDARD else name
     try:
@@ -70,7 +62,7 @@ def open_input(name: str) -> Iterator[tuple[BinaryIO, Callable[[], int]]]:
     except OSError as error:
         raise InputError(f"{where}: cannot be read ({error.strerror or error})") from error
     except Exception as error:
-        if type(error).__name__ != "ZstdError":  # known only where zstandard is installed
+        if type(error).__name__ != "ZstdError":  # zstandard may not be installed
             raise
         raise InputError(f"{where}: broken zstd data ({error})") from error
 

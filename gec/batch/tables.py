@@ -1,8 +1,8 @@
-"""CSV and TSV: the fields in question are rewritten, every other byte stays.
+"""CSV and TSV: the chosen fields are rewritten, every other byte stays.
 
-Quotes mean what they mean to Python's csv module: a field that begins with one ends at the next
-that is not doubled, and may hold separators and line ends; a quote elsewhere is a character like
-others. TSV has no quotes (IANA text/tab-separated-values). A record ends at ``\\n``.
+Quotes mean what they mean to Python's csv module: a field that begins with a quote ends at the next
+quote that is not doubled, and may hold separators and line ends; a quote elsewhere is an ordinary
+character. TSV has no quotes (IANA text/tab-separated-values). A record ends at ``\\n``.
 """
 
 from __future__ import annotations
@@ -30,15 +30,18 @@ from gec.batch.text import Columns, edits_json, raw_lines
 from gec.errors import ConfigError, DataError
 
 if TYPE_CHECKING:
-    from gec.correct.corrector import Correction
+    from gec.correct.result import Correction
 
 LONGEST_RECORD = 1 << 24
-"""Bytes. A quote that nothing closes would make one record of the rest of the file."""
+"""Bytes of a record at most: an unclosed quote would make the rest of the file one record."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Places:
-    """Places of the columns, from 0; ``width`` is the table's, ``header`` its first record."""
+    """Places of the columns, from 0; ``width`` counts the columns, ``header`` is the first record.
+
+    ``output`` and ``edits`` may lie beyond the width: these columns are new.
+    """
 
     column: int
     output: int
@@ -52,7 +55,7 @@ class Table:
     """Comma-separated values, or values with another separator.
 
     Attributes:
-        columns: by name, or without ``header`` by number from 1.
+        columns: columns by name, or without ``header`` by number from 1.
         separator: one ASCII character.
         quotes: whether ``"`` quotes.
         header: whether the first record names the columns.
@@ -64,6 +67,12 @@ class Table:
     header: bool = True
 
     def blocks(self, stream: BinaryIO, size: Size) -> Iterator[Block]:
+        """Yield the blocks, each with the places of the columns as its context.
+
+        Raises:
+            ConfigError: the table has no such column.
+            DataError: a quoted field does not end.
+        """
         cut = self._cut(stream, size) if self.quotes else cut_lines(stream, size)
         places: _Places | None = None
         for block in cut:
@@ -72,6 +81,7 @@ class Table:
             yield Block(block.index, block.line, block.records, block.payload, context=places)
 
     def process(self, block: Block, correct: Correct) -> Result:
+        """Return the block with its records corrected; the first block has the header, too."""
         places: _Places = block.context
         raws = list(self._split(block.payload))
         head = b""
@@ -87,6 +97,7 @@ class Table:
         )
 
     def finish(self, part: Path) -> Path:
+        """Return ``part``: the results are the output."""
         return part
 
     # ------------------------------------------------------------------------- cutting
@@ -160,7 +171,7 @@ class Table:
         )
 
     def _head(self, places: _Places) -> bytes:
-        """The header with the new columns' names at its end."""
+        """Return the header with the names of the new columns at its end."""
         end = line_end(places.header)
         named = {places.output: self.columns.output, places.edits: self.columns.edits}
         new = [str(named[p]) for p in sorted(p for p in named if p is not None)
@@ -199,7 +210,10 @@ class Table:
         return Record(raw, lines, text=text, write=write)
 
     def _quoted(self, text: str, before: bytes, after: bool = False) -> bytes:
-        """Return a field that holds ``text``, in quotes where ``before`` was or it needs them."""
+        """Return a field that holds ``text``, quoted if ``before`` was or the text needs it.
+
+        With ``after``, the field has a separator before it.
+        """
         data = text.encode()
         if self.quotes:
             needs = any(c in text for c in ('"', self.separator, "\n", "\r"))
@@ -212,14 +226,14 @@ class Table:
 
 @cache
 def _patterns(separator: str) -> tuple[re.Pattern[bytes], re.Pattern[bytes]]:
-    """What a quoted field holds up to its closing quote; what any field holds up to its end."""
+    """Return patterns of a quoted field up to its closing quote, and of a field up to its end."""
     return re.compile(rb'[^"]*+(?:""[^"]*+)*+'), re.compile(
         rb"[^" + re.escape(separator.encode()) + rb"]*+"
     )
 
 
 def _is_open(line: bytes, quoted: bool, separator: str) -> bool:
-    """Whether a quoted field is open after the line; ``quoted``: whether one was before it."""
+    """Whether a quoted field is open after the line; ``quoted`` says whether one was before."""
     if not quoted and b'"' not in line:
         return False
     inside, plain = _patterns(separator)
@@ -243,7 +257,7 @@ def _end(pattern: re.Pattern[bytes], line: bytes, at: int) -> int:
 
 
 def fields(record: bytes, separator: str, quotes: bool) -> list[bytes]:
-    """Split a record without its line end; joined with the separator they are the record again.
+    """Return the fields of a record without its line end; joined by the separator they give it.
 
     >>> fields(b'a,"b,c",', ",", True)
     [b'a', b'"b,c"', b'']
@@ -265,7 +279,7 @@ def fields(record: bytes, separator: str, quotes: bool) -> list[bytes]:
 
 
 def _value(field: bytes, quotes: bool) -> bytes:
-    """What a field means: without its quotes, and of two quotes inside one."""
+    """Return the value of a field: without its quotes, and with doubled quotes made single."""
     if not (quotes and field.startswith(b'"')):
         return field
     inside, _ = _patterns(",")

@@ -24,26 +24,29 @@ from gec.batch.blocks import (
 from gec.errors import ConfigError, DataError
 
 if TYPE_CHECKING:
-    from gec.correct.corrector import Correction
+    from gec.correct.result import Correction
 
 
 @dataclass(frozen=True, slots=True)
 class Lines:
-    """A document or a sentence a line."""
+    """Plain text with one record, a document or a sentence, on each line."""
 
     def blocks(self, stream: BinaryIO, size: Size) -> Iterator[Block]:
+        """Yield the lines as blocks."""
         return cut_lines(stream, size)
 
     def process(self, block: Block, correct: Correct) -> Result:
+        """Return the block with its lines corrected."""
         records = [_line(raw) for raw in raw_lines(block.payload)]
         return process_records(block, records, correct)
 
     def finish(self, part: Path) -> Path:
+        """Return ``part``: the results are the output."""
         return part
 
 
 def raw_lines(payload: bytes) -> list[bytes]:
-    """Split after ``\\n`` only (bytes.splitlines would split at ``\\r``, too)."""
+    """Return the lines with their ends; only ``\\n`` ends one (splitlines also cuts at ``\\r``)."""
     lines = payload.split(b"\n")
     last = lines.pop()
     return [line + b"\n" for line in lines] + ([last] if last else [])
@@ -72,9 +75,10 @@ def _line(raw: bytes) -> Record:
 
 @dataclass(frozen=True, slots=True)
 class Columns:
-    """Which text is corrected, and where corrected text and edits go.
+    """The column with the text, and the columns for the corrected text and the edits.
 
-    ``output`` None corrects in place; ``edits`` None does not write the edits.
+    If ``output`` is None, the correction replaces the text; if ``edits`` is None, edits are not
+    written.
     """
 
     column: str = "text"
@@ -83,7 +87,7 @@ class Columns:
 
 
 def edits_json(correction: Correction | None) -> str:
-    """The edits as one JSON list; offsets are code points of the text before."""
+    """Return the edits as a JSON list; offsets count code points of the text before correction."""
     found = [
         {
             "start": edit.start,
@@ -100,14 +104,20 @@ def edits_json(correction: Correction | None) -> str:
 
 @dataclass(frozen=True, slots=True)
 class JsonLines:
-    """An object a line. Only the values in question are rewritten, whatever else stays."""
+    """One object on each line. Only the chosen values are rewritten, every other byte stays."""
 
     columns: Columns
 
     def blocks(self, stream: BinaryIO, size: Size) -> Iterator[Block]:
+        """Yield the lines as blocks."""
         return cut_lines(stream, size)
 
     def process(self, block: Block, correct: Correct) -> Result:
+        """Return the block with its objects corrected.
+
+        Raises:
+            ConfigError: no record of the first block has the field.
+        """
         records = [self._record(raw) for raw in raw_lines(block.payload)]
         given = [record for record in records if record.raw.strip()]
         if block.index == 0 and given and all(r.error == self._missing() for r in given):
@@ -118,6 +128,7 @@ class JsonLines:
         return process_records(block, records, correct)
 
     def finish(self, part: Path) -> Path:
+        """Return ``part``: the results are the output."""
         return part
 
     def _missing(self) -> str:
@@ -153,7 +164,7 @@ class JsonLines:
 
 @dataclass(frozen=True, slots=True)
 class Member:
-    """A value of a JSON object and where it stands."""
+    """A value of a JSON object, and its span in the text in code points."""
 
     value: Any
     start: int
@@ -164,7 +175,7 @@ _BLANK = re.compile(r"[ \t\r\n\ufeff]*")
 
 
 def _number(text: str) -> int:
-    """Numbers are not looked at: of any length and spelling they stay as they are."""
+    """Return 0 for any number: numbers are never rewritten, whatever their length and spelling."""
     return 0
 
 
@@ -172,9 +183,10 @@ _DECODER = json.JSONDecoder(parse_int=_number, parse_float=_number, strict=False
 
 
 def scan_object(text: str) -> tuple[dict[str, Member], int]:
-    """Return an object's members (of several with one name the last), and where its ``}`` is.
+    """Return an object's members and the offset of its ``}``; of equal names the last counts.
 
-    Raises DataError where the text is anything but one JSON object.
+    Raises:
+        DataError: the text is not exactly one JSON object.
     """
 
     def blank(at: int) -> int:
@@ -206,7 +218,7 @@ def scan_object(text: str) -> tuple[dict[str, Member], int]:
 
 
 def _spliced(text: str, members: dict[str, Member], end: int, new: dict[str, str]) -> str:
-    """Replace values of the object, and put those it does not have at its end."""
+    """Return the text with these values replaced, or added at the end of the object."""
     pieces: list[tuple[int, int, str]] = []
     added = ""
     for name, token in new.items():

@@ -16,7 +16,9 @@ from gec.check.project import CHECK_CONFIDENCE, Project, Rules, Strictness, find
 from gec.errors import ConfigError, InputError
 
 if TYPE_CHECKING:
-    from gec.correct.corrector import Correction, Corrector, Options
+    from gec.correct.corrector import Corrector
+    from gec.correct.options import Options
+    from gec.correct.result import Correction
     from gec.edits.edits import Edit
     from gec.files import Document
 
@@ -65,8 +67,8 @@ class Check:
         Raises:
             DataError: it is not of the kind that its name says.
         """
-        from gec.documents.prose import correct_lines, correct_prose, in_source, with_edits
-        from gec.output.formats import join
+        from gec.correct.result import join
+        from gec.documents.prose import correct_lines, correct_prose, in_source
 
         rules = self.project.rules_of(document.name)
         options = self._options(rules)
@@ -80,7 +82,7 @@ class Check:
         for n, part in enumerate(parts):
             if not isinstance(part, str):
                 found = {e for e in part.edits if is_finding(part.original, e)}
-                parts[n] = with_edits(part, {e for e in found if rules.counts(e.type)})
+                parts[n] = part.with_edits({e for e in found if rules.counts(e.type)})
         parts = self._new(document.name, parts)
         if self.tokenized:
             whole = join(parts)
@@ -114,8 +116,8 @@ class Check:
         return self._found > 0, said
 
     def _options(self, rules: Rules) -> Options | None:
-        """What of a file is not as the corrector was loaded for all."""
-        from gec.correct.corrector import Options
+        """Return the options of a file that differ from the corrector's; None if none does."""
+        from gec.correct.options import Options
 
         strictness, common = self.strictness(rules), self.strictness(self.project.rules)
         options = Options(dictionary=rules.ignored_words)
@@ -131,8 +133,6 @@ class Check:
 
     def _new(self, file: str, parts: Sequence[str | Correction]) -> list[str | Correction]:
         """Leave out what the baseline knows."""
-        from gec.documents.prose import with_edits
-
         if self.baseline_file is None:
             return [*parts]
         name = self._baseline_name(file)
@@ -146,12 +146,12 @@ class Check:
         return [
             part
             if isinstance(part, str)
-            else with_edits(part, {e for e in part.edits if next(verdicts)})
+            else part.with_edits({e for e in part.edits if next(verdicts)})
             for part in parts
         ]
 
     def _baseline_name(self, file: str) -> str:
-        """How the baseline calls a file: from its own folder."""
+        """Return how the baseline calls a file: from its own folder."""
         if file == "-" or self.baseline_file is None:
             return file
         return replace(self.project, root=Path(self.baseline_file).resolve().parent).inner(file)
@@ -245,7 +245,8 @@ def find_files(named: Iterable[str], project: Project) -> list[str]:
 
 
 def _files(name: str, project: Project) -> Iterator[str]:
-    from gec.batch.inputs import expand, kind_of, walk
+    from gec.documents.folders import expand, walk
+    from gec.documents.kinds import kind_of
 
     if Path(name).is_dir():
         for file in (str(Path(name, inner)) for inner in walk(Path(name), lambda _: True)):

@@ -31,6 +31,8 @@ class Evidence:
         spelling: the speller's confidence where it wrote the word, else 1.
         fluency: nats by which the n-gram model prefers the edited sentence; 0 without one.
         others: how many more edits the model proposes in the same sentence.
+        distance: how far the letters put there are from those replaced, as a share of the longer
+            ones (Levenshtein's distance, 0 to 1); 0 where nothing is replaced.
     """
 
     start: int
@@ -42,6 +44,7 @@ class Evidence:
     spelling: float = 1.0
     fluency: float = 0.0
     others: int = 0
+    distance: float = 0.0
 
     def features(self) -> dict[str, float]:
         """Return the named numbers that :class:`Calibration` weighs."""
@@ -50,12 +53,17 @@ class Evidence:
         named = {
             self.type: 1.0,
             "probability": _logit(self.probability),
+            f"probability {operation}": _logit(self.probability),
             "following": _logit(self.following),
             "growth": float(max(-_GROWTH, min(_GROWTH, new - old))),
             "size": math.log1p(new + old),
             "others": math.log1p(self.others),
             f"fluency {operation}": max(-_MOST, min(_MOST, self.fluency)),
         }
+        if operation == "R":
+            named["distance"] = self.distance
+        if self.type == "R:SPELL":
+            named["distance R:SPELL"] = self.distance
         if self.spelling < 1:
             named["spelling"] = _logit(self.spelling)
             named["misspelt"] = 1.0

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import argparse
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from gec.arguments import fraction, natural, not_negative, number, positive
+from gec.values import fraction, natural, not_negative, number, positive
 
 
 @dataclass(frozen=True, slots=True)
@@ -15,7 +14,7 @@ class Option:
     """A value a strategy takes: ``--NAME`` of gec generate, ``NAME=VALUE`` in a specification.
 
     Attributes:
-        kind: reads and checks it; raises argparse.ArgumentTypeError, as argparse expects.
+        kind: reads and checks it; raises ValueError with the reason.
         default: where none is given; None where the strategy chooses.
     """
 
@@ -32,7 +31,7 @@ class Option:
 def switch(text: str) -> bool:
     """Read ``yes`` or ``no``."""
     if text not in ("yes", "no"):
-        raise argparse.ArgumentTypeError(f"yes or no, not {text!r}")
+        raise ValueError(f"yes or no, not {text!r}")
     return text == "yes"
 
 
@@ -44,7 +43,7 @@ def threshold(text: str) -> float:
 def share(text: str) -> float:
     """Read a number above 0 and at most 1."""
     if not (value := fraction(text)):
-        raise argparse.ArgumentTypeError("must be above 0 and at most 1, not 0")
+        raise ValueError("must be above 0 and at most 1, not 0")
     return value
 
 
@@ -53,7 +52,7 @@ def one_of(*names: str) -> Callable[[str], str]:
 
     def read(text: str) -> str:
         if text not in names:
-            raise argparse.ArgumentTypeError(f"must be one of {', '.join(names)}, not {text!r}")
+            raise ValueError(f"must be one of {', '.join(names)}, not {text!r}")
         return text
 
     return read
@@ -114,35 +113,3 @@ ACCEPT_DISTANCE = Option(
 )
 LONGEST = Option("longest", positive, 10, "tokens the small model writes at most before it is read")
 DRAFT = Option("draft", one_of("source", "small"), "source", "what drafts: source or small")
-
-
-def add_options(parser: argparse._ActionsContainer) -> None:
-    """Add --strategy and the options of all strategies to a command line."""
-    from gec.decoding.strategies import STRATEGIES, options
-
-    add = parser.add_argument
-    add(
-        "--strategy",
-        choices=tuple(STRATEGIES),
-        help="how to decode (default: iad for simplification, else greedy; the same output)",
-    )
-    for option, owners in options().values():
-        default = "" if option.default is None else f"; default: {_shown(option.default)}"
-        add(
-            f"--{option.name}",
-            type=option.kind,
-            metavar=option.name.rpartition("-")[2].upper(),
-            help=f"{option.help} ({', '.join(owners)}{default})",
-        )
-
-
-def _shown(value: Any) -> str:
-    return ("no", "yes")[value] if isinstance(value, bool) else f"{value}"
-
-
-def given(args: argparse.Namespace) -> dict[str, Any]:
-    """Return the strategies' options that a command line gives."""
-    from gec.decoding.strategies import options
-
-    values = {key: getattr(args, key) for key in options()}
-    return {key: value for key, value in values.items() if value is not None}

@@ -6,7 +6,6 @@ and what it needs of a bundle.
 
 from __future__ import annotations
 
-import argparse
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
@@ -240,7 +239,7 @@ def parse(specification: str) -> tuple[str, dict[str, Any]]:
             raise ConfigError(f"strategy {name} has no option {key!r}; it has: {names}")
         try:
             values[known[key].key] = known[key].kind(text)
-        except argparse.ArgumentTypeError as error:
+        except ValueError as error:
             raise ConfigError(f"{specification}, {key}: {error}") from None
     return name, values
 

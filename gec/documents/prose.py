@@ -2,20 +2,22 @@
 
 from __future__ import annotations
 
-import re
 from bisect import bisect_right
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from gec.batch.inputs import kind_of
-from gec.correct.corrector import Correction, Options
-from gec.documents.markup import PARSERS, Passage, passages
+from gec.correct.options import Options
+from gec.correct.result import Correction, shift
+from gec.documents.kinds import kind_of
+from gec.documents.markup import PARSERS, passages
+from gec.documents.passage import Passage
 from gec.edits.edits import Edit, apply
-from gec.text.protection import Span
+from gec.text.lines import split_lines
 
 if TYPE_CHECKING:
-    from gec.correct.corrector import Corrector, SentenceResult
+    from gec.correct.corrector import Corrector
+    from gec.correct.result import SentenceResult, Warning
 
 _BETWEEN = "\n\n"  # ends a paragraph
 
@@ -60,7 +62,7 @@ def correct_prose(
     (whole,) = corrector.correct_many([seen], *asked, batch_size=batch_size)
     parts = _parts(whole, texts, starts)
     return [
-        (passage, with_edits(part, {e for e in part.edits if [*passage.outside([e])]}))
+        (passage, part.with_edits({e for e in part.edits if [*passage.outside([e])]}))
         for passage, part in zip(found, parts, strict=True)
     ]
 
@@ -70,10 +72,8 @@ def correct_lines(
 ) -> list[str | Correction]:
     """Correct tokenized sentences, one a line; blank lines and line ends stay as they are.
 
-    The pieces of the text in order: a sentence, its line end, ...
+    Return the pieces of the text in order: a sentence, its line end, ...
     """
-    from gec.output.formats import split_lines
-
     lines = split_lines(text)
     asked = [options] if options else []
     corrections = corrector.correct_tokenized(
@@ -85,12 +85,6 @@ def correct_lines(
     return parts
 
 
-def with_edits(correction: Correction, edits: Collection[Edit]) -> Correction:
-    """Return a correction with some of its edits only."""
-    kept = tuple(edit for edit in correction.edits if edit in edits)
-    return replace(correction, text=apply(correction.original, kept), edits=kept)
-
-
 def in_source(source: str, pairs: Sequence[tuple[Passage, Correction]]) -> Correction:
     """Return the correction of a document, from those of its passages."""
     edits = [e for passage, part in pairs for e in passage.outside(part.edits)]
@@ -99,17 +93,8 @@ def in_source(source: str, pairs: Sequence[tuple[Passage, Correction]]) -> Corre
         original=source,
         text=apply(source, edits),
         edits=tuple(edits),
-        sentences=tuple(
-            replace(sentence, start=span[0], end=span[1])
-            for passage, part in pairs
-            for sentence in part.sentences
-            for span in [passage.place(sentence.start, sentence.end)]
-        ),
-        warnings=tuple(
-            _moved(warning, *passage.place(*_place(warning)))
-            for passage, part in pairs
-            for warning in part.warnings
-        ),
+        sentences=tuple(s.moved(passage.place) for passage, part in pairs for s in part.sentences),
+        warnings=tuple(w.moved(passage.place) for passage, part in pairs for w in part.warnings),
     )
 
 
@@ -117,7 +102,7 @@ def _parts(whole: Correction, texts: Sequence[str], starts: Sequence[int]) -> It
     """Cut the correction of a joined text into those of its parts; what crosses them is lost."""
     edits: list[list[Edit]] = [[] for _ in texts]
     sentences: list[list[SentenceResult]] = [[] for _ in texts]
-    warnings: list[list[str]] = [[] for _ in texts]
+    warnings: list[list[Warning]] = [[] for _ in texts]
 
     def owner(start: int) -> tuple[int, int]:
         number = bisect_right(starts, start) - 1
@@ -129,24 +114,9 @@ def _parts(whole: Correction, texts: Sequence[str], starts: Sequence[int]) -> It
             edits[number].append(replace(edit, start=edit.start - at, end=edit.end - at))
     for sentence in whole.sentences:
         number, at = owner(sentence.start)
-        moved = replace(sentence, start=sentence.start - at, end=sentence.end - at)
-        sentences[number].append(moved)
+        sentences[number].append(sentence.moved(shift(-at)))
     for warning in whole.warnings:
-        number, at = owner(_place(warning)[0])
-        start, end = _place(warning)
-        warnings[number].append(_moved(warning, start - at, end - at))
+        number, at = owner(warning.start)
+        warnings[number].append(warning.moved(shift(-at)))
     for text, own, found, said in zip(texts, edits, sentences, warnings, strict=True):
         yield Correction(text, apply(text, own), tuple(own), tuple(found), tuple(said))
-
-
-_PLACE = re.compile(r"^characters (\d+)-(\d+)")
-
-
-def _place(warning: str) -> Span:
-    """Where a corrector's warning is about; the beginning where it does not say."""
-    found = _PLACE.match(warning)
-    return (int(found[1]), int(found[2])) if found else (0, 0)
-
-
-def _moved(warning: str, start: int, end: int) -> str:
-    return _PLACE.sub(f"characters {start}-{end}", warning)

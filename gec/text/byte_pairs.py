@@ -1,7 +1,7 @@
 """Words in a pretrained byte-level BPE: a blank before each; case and inflection are not split off.
 
-A pretrained decoder has a vocabulary of its own (Radford et al. 2019). The text is what the model's
-words are, joined by blanks; each word's ids are those of the word by itself, behind its blank.
+A pretrained decoder has a vocabulary of its own (Radford et al. 2019). Its text is the corrector's
+words, joined by blanks; the ids of a word are the ids of " word" alone, whatever stands around it.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ class BytePairs:
 
     @classmethod
     def of(cls, vocabulary: dict[str, int], merges: list[tuple[str, str]]) -> BytePairs:
-        """Make the vocabulary of the pieces' ids and the merges, the first ones first."""
+        """Return the vocabulary with these ids of pieces and these merges, in order of priority."""
         tokenizer = Tokenizer(models.BPE(vocabulary, merges))
         tokenizer.pre_tokenizer = pre_tokenizers.Sequence(
             [
@@ -58,12 +58,12 @@ class BytePairs:
 
     @property
     def fingerprint(self) -> str:
-        """A hash that is equal where every word has the same ids."""
+        """A hash; two vocabularies have the same one only if they give every word the same ids."""
         return hashlib.sha256(self._tokenizer.to_str().encode()).hexdigest()[:16]
 
     @property
     def inflections(self) -> Inflections:
-        """None: inflected words are words like any other."""
+        """An empty table: inflected words are words like any other."""
         return Inflections()
 
     def encode(self, words: Iterable[str]) -> list[int]:
@@ -78,7 +78,7 @@ class BytePairs:
         return self.encode_text(" " + word)
 
     def decode(self, ids: Sequence[int]) -> list[str]:
-        """Return the words of any ids."""
+        """Return the words of ``ids``; every sequence of ids has some."""
         return [word for word, _, _ in self.decode_spans(ids)]
 
     def decode_spans(self, ids: Sequence[int]) -> list[tuple[str, int, int]]:
@@ -87,7 +87,7 @@ class BytePairs:
         spans = []
         for start, end in zip(starts, [*starts[1:], len(ids)], strict=True):
             word = b"".join(self._bytes[i] for i in ids[start:end]).decode("utf-8", "replace")
-            # a line break in an output is no part of a word; a bare blank is no word
+            # the model may write line breaks, which no word holds, and bare blanks, which are none
             spans += [(part, start, end) for part in word.split()]
         return spans
 
@@ -104,6 +104,6 @@ class BytePairs:
         """Read ``tokenizer.json``.
 
         Raises:
-            ModelError: it is missing or broken.
+            ModelError: the file is missing or broken.
         """
         return cls(read_tokenizer(folder / "tokenizer.json"))

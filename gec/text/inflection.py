@@ -1,9 +1,9 @@
 """Words as base form plus inflection marker: ``goes`` = ``go +s``, ``went`` = ``go +ed``.
 
-A small model learns slowly that *go*, *goes* and *went* belong together when they share no
-subword. Written as base plus marker an agreement error is one token to change, the same token
-for every verb. The table is one-to-one and every split is checked to restore the exact surface;
-anything ambiguous or unknown stays a surface form.
+A small model learns slowly that *go*, *goes* and *went* belong together if they share no
+subword. If verbs are written as base plus marker, an agreement error is one token to change, the
+same token for every verb. The table is one-to-one, and every split is checked to restore the
+exact surface form; an ambiguous or unknown word stays a surface form.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from pathlib import Path
 from gec.untrusted import read_text
 
 MARKERS = ("+s", "+ed", "+en", "+ing", "+er", "+est")
-"""Plural or third person, past, past participle (if another), -ing, comparative, superlative."""
+"""Plural or third person, past, past participle (if it differs), -ing, comparative, superlative."""
 
 _VOWELS = frozenset("aeiou")
 
@@ -61,7 +61,7 @@ class Inflections:
             self._split[surface] = pair
 
     def split(self, word: str) -> tuple[str, str]:
-        """Return (base, marker) of a lower-case word, or (word, "") where it has none."""
+        """Return (base, marker) of a lower-case word, or (word, "") if the table lacks the word."""
         return self._split.get(word, (word, ""))
 
     def join(self, base: str, marker: str) -> str:
@@ -75,9 +75,11 @@ class Inflections:
         return {m: self._surface[base, m] for m in MARKERS if (base, m) in self._surface}
 
     def entries(self) -> list[tuple[str, str, str]]:
+        """Return all (base, marker, surface) of the table, in the order they were given."""
         return [(base, marker, surface) for (base, marker), surface in self._surface.items()]
 
     def save(self, path: Path) -> None:
+        """Write the table as sorted lines of base TAB marker TAB surface."""
         lines = ("\t".join(entry) + "\n" for entry in sorted(self.entries()))
         path.write_text("".join(lines), encoding="utf-8")
 

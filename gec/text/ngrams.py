@@ -1,8 +1,8 @@
 """A word n-gram language model: a second opinion on an edit, for the price of a few lookups.
 
 A backed-off model (Katz 1987) over lower-case words: the probability of the longest known n-gram,
-times the weights of the histories backed off from. It has seen no errors and knows no source
-sentence; it only says which of two wordings is commoner English (Bryant and Briscoe 2018).
+times the back-off weights of the longer histories. The model has seen no errors and knows no
+source sentence; it only says which of two wordings is commoner English (Bryant and Briscoe 2018).
 """
 
 from __future__ import annotations
@@ -43,12 +43,12 @@ class Level:
 
 
 def hashed(key: int) -> int:
-    """Return 32 bits of an n-gram's 16-bit ids put together, the first word highest."""
+    """Return the 32-bit hash of ``key``: an n-gram's 16-bit ids, the first word's highest."""
     return ((key * 0x9E3779B97F4A7C15) & 0xFFFFFFFFFFFFFFFF) >> 32
 
 
 def normal_form(word: str) -> str:
-    """Return the word as it is counted: lower case, and one form for everything with a digit."""
+    """Return the form that is counted: lower case, and "0" for every word with a digit."""
     return "0" if not word.isalpha() and any(c.isdigit() for c in word) else word.lower()
 
 
@@ -56,7 +56,7 @@ class NGrams:
     """Scores words in context.
 
     Args:
-        words: the vocabulary in the order of its ids, which begin with 3.
+        words: the vocabulary in the order of its ids, which begin at 3.
         levels: orders 1, 2, ...; the hashes of order 1 are the ids themselves.
     """
 
@@ -68,7 +68,7 @@ class NGrams:
     def prefers(self, words: Sequence[str], start: int, end: int, other: Sequence[str]) -> float:
         """Return log p(words) - log p(words with ``other`` in place of start:end), in nats."""
         changed = [*words[:start], *other, *words[end:]]
-        reach = len(self.levels) - 1  # words after the place whose histories differ
+        reach = len(self.levels) - 1  # so many words after the place have another history
         return self.logprob(words, start, end + reach) - self.logprob(
             changed, start, start + len(other) + reach
         )
@@ -76,7 +76,7 @@ class NGrams:
     def logprob(self, words: Sequence[str], start: int = 0, end: int | None = None) -> float:
         """Return the log-probability (nats) of words start:end of a sentence.
 
-        The sentence's end counts as one more word; ``end`` is None for all.
+        The end of the sentence counts as one more word. If ``end`` is None, all words count.
         """
         order = len(self.levels)
         ids = [BEGIN] * (order - 1)
@@ -86,7 +86,7 @@ class NGrams:
         return -STEP * sum(self._cost(ids[i : i + order]) for i in range(start, last))
 
     def _cost(self, ids: Sequence[int]) -> int:
-        """Return the cost (steps) of the last id after the others."""
+        """Return the cost (in steps) of the last id after the ids before it."""
         cost = 0
         for order in range(len(ids), 1, -1):
             history, level = ids[-order:-1], self.levels[order - 1]
@@ -99,7 +99,7 @@ class NGrams:
 
     @classmethod
     def load(cls, folder: Path) -> NGrams | None:
-        """Read ``ngrams.bin``; None where a bundle has none.
+        """Read ``ngrams.bin``; return None if the bundle has no such file.
 
         Raises:
             ModelError: the file is broken or of another format.
@@ -140,7 +140,7 @@ class NGrams:
 
 
 def _sizes(about: dict[str, Any]) -> list[int]:
-    """Return how many n-grams of each order a file says it holds; raises ValueError, TypeError."""
+    """Return the number of n-grams of each order by the file's head; ValueError, TypeError."""
     words, sizes = about["words"], about["sizes"]
     if not isinstance(sizes, list) or not 1 <= len(sizes) <= _MOST_ORDERS:
         raise ValueError(f"sizes must be 1 to {_MOST_ORDERS} numbers")
@@ -150,7 +150,7 @@ def _sizes(about: dict[str, Any]) -> list[int]:
 
 
 def _levels(content: memoryview, sizes: Sequence[int]) -> list[Level]:
-    """Return the orders that a file's arrays hold; raises ValueError if it ends before them."""
+    """Return the orders that a file's arrays hold; raises ValueError if the file ends early."""
     at, levels = 0, []
     for order, size in enumerate(sizes, 1):
         arrays = []

@@ -21,7 +21,7 @@ _EXTENSIONS = (
     "|cs|java|kt|rs|rb|php|sql|log|db|tex|bib|mp3|mp4|wav|parquet|safetensors"
 )
 
-# In order of preference. What a group matches is trimmed of the punctuation that follows it.
+# In order of preference. Matches of named groups lose the punctuation at their end.
 _INLINE = re.compile(
     r"""
     (?P<url> (?<![A-Za-z0-9+.-]) [A-Za-z][A-Za-z0-9+.-]{1,20}:// [^\s<>"“”`]+
@@ -56,8 +56,8 @@ _INLINE = re.compile(
     re.VERBOSE,
 )
 
-# What every alternative of _INLINE has in it. Most sentences have nothing of it, and that is
-# found out sooner.
+# Every match of _INLINE holds a match of this pattern. Most sentences hold none, and this search
+# is faster.
 _HINT = re.compile(r"[:@/\\<&{$%\#(_\d] | \.\S | [a-z][A-Z]", re.VERBOSE)
 
 _MARKER = re.compile(
@@ -76,13 +76,13 @@ def protected_spans(
 ) -> list[Span]:
     """Return the spans (start, end), in code points, that must stay as they are.
 
-    Sorted, none empty, none touching another, without whitespace at their ends. They are URLs,
-    domains, e-mail addresses, file paths and names; Markdown code (inline and fenced), link
+    The spans are sorted; none is empty, touches another or has whitespace at its ends. They are
+    URLs, domains, e-mail addresses, file paths and names; Markdown code (inline and fenced), link
     targets and front matter; tags, raw elements and entities; placeholders, @mentions,
     #hashtags and :emoji:; versions and words that mix digits and letters (10km, but 2nd and
-    1990s are plain English); identifiers; what stands between "gec: off" and "gec: on" in
-    comments (but not in quoted ones); the whole words or phrases of ``dictionary``, in its case;
-    and ``spans``, which lie within the text, widened to whole words.
+    1990s are plain English); identifiers; text between comments "gec: off" and "gec: on" (unless
+    code quotes the comments); the words or phrases of ``dictionary``, as whole words and in the
+    same case; and ``spans``, which lie within the text, widened to whole words.
     """
     flat = unify_newlines(text)
     found: list[Span] = []
@@ -96,7 +96,7 @@ def protected_spans(
 
 
 def unify_newlines(text: str) -> str:
-    """Return ``text`` with every line ending as a line feed and every offset as it was."""
+    """Return ``text`` with a line feed for every line ending; offsets stay the same."""
     return text.replace("\r\n", " \n").translate(_NEWLINES)
 
 
@@ -111,9 +111,9 @@ def mask(text: str, spans: Iterable[Span], character: str) -> str:
 
 
 def merged(text: str, spans: Iterable[Span]) -> list[Span]:
-    """Return what ``spans`` cover of ``text``: sorted spans that neither overlap nor touch.
+    """Return sorted spans that neither overlap nor touch and cover what ``spans`` cover.
 
-    Whitespace at the ends of a span does not count.
+    Whitespace at the ends of a span is dropped first.
     """
     found: list[Span] = []
     for start, end in sorted(spans):
@@ -146,7 +146,7 @@ def _inline(text: str) -> Iterator[Span]:
 
 
 def _without_punctuation(url: str) -> str:
-    """Drop what ends the sentence, not the URL: periods, and brackets not opened inside."""
+    """Drop the end that belongs to the sentence: periods, and brackets not opened in the URL."""
     extra = {close: url.count(close) - url.count(open_) for open_, close in ("()", "[]", "{}")}
     end = len(url)
     while end and (url[end - 1] in ".,;:!?'’…*_" or extra.get(url[end - 1], 0) > 0):
@@ -157,7 +157,10 @@ def _without_punctuation(url: str) -> str:
 
 
 def _regions(text: str) -> Iterator[Span]:
-    """From "gec: off" to "gec: on" or the end; the markers included, those in code not counted."""
+    """Yield the spans from "gec: off" to "gec: on" or the end, markers included.
+
+    Markers in code do not count.
+    """
     quoted = merged(text, [*_fences(text), *_code_beside_markers(text)])
     start: int | None = None
     for match in _MARKER.finditer(text):
@@ -174,7 +177,10 @@ def _regions(text: str) -> Iterator[Span]:
 
 
 def _code_beside_markers(text: str) -> Iterator[Span]:
-    """The code spans of single lines with a marker: LaTeX's ``quotes'' pair up across lines."""
+    """Yield the code spans of each line with a marker.
+
+    Lines are searched one by one: LaTeX's ``quotes'' would pair up across lines.
+    """
     marker = text.find("gec:")
     while marker >= 0:
         begin = text.rfind("\n", 0, marker) + 1
@@ -211,7 +217,7 @@ def _comments(text: str) -> Iterator[Span]:
 
 
 def _raw_elements(text: str) -> Iterator[Span]:
-    """Elements whose content is not prose, from the opening to the closing tag."""
+    """Yield the elements whose content is not prose, from the opening to the closing tag."""
     lowered = text.translate(_LOWER)
     never: set[str] = set()
     at = 0
@@ -228,11 +234,11 @@ def _raw_elements(text: str) -> Iterator[Span]:
 
 
 def _code_spans(text: str, taken: Iterable[Span]) -> Iterator[Span]:
-    """Markdown: a run of backticks to the next run of the same length in the same paragraph."""
+    """Yield Markdown's code: from a run of backticks to the paragraph's next run of that length."""
     masked = mask(text, merged(text, taken), "x")
     for paragraph in re.finditer(r"(?:[^\n]|\n(?![ \t]*\n))+", masked):
         runs = [run.span() for run in re.finditer(r"`+", paragraph[0])]
-        closing: dict[int, int] = {}  # run: the next one of its length
+        closing: dict[int, int] = {}  # a run: the next run of its length
         latest: dict[int, int] = {}
         for i, (start, end) in reversed([*enumerate(runs)]):
             if end - start in latest:
@@ -250,16 +256,16 @@ _PIECE = re.compile(r"\w+|[^\w\s]|\s+")
 
 
 class _Phrases:
-    """The entries of a dictionary, all of which one pass over a text finds.
+    """The entries of a dictionary; one pass over a text finds all of them.
 
-    Aho and Corasick's automaton (1975) over words, punctuation marks and the blanks between, not
-    over letters: so an entry is found as a whole word only. A search takes time linear in the text
-    whatever the dictionary, and building takes time linear in that.
+    Aho and Corasick's automaton (1975) over words, punctuation marks and blanks, not over
+    letters: so it finds entries only as whole words. A search takes time linear in the text
+    whatever the dictionary; building takes time linear in the dictionary.
     """
 
     def __init__(self, entries: Iterable[str]) -> None:
-        self._next: list[dict[str, int]] = [{}]  # of each node: the piece that leads on, the node
-        self._length = [0]  # of the longest entry that ends in the node
+        self._next: list[dict[str, int]] = [{}]  # for each node: the next node by the next piece
+        self._length = [0]  # for each node: length of the longest entry that ends in it
         for entry in entries:
             node = 0
             for piece in _PIECE.findall(entry.strip()):
@@ -268,10 +274,10 @@ class _Phrases:
                     self._next.append({})
                     self._length.append(0)
             self._length[node] = len(entry.strip())
-        # of each node: the node of the longest other beginning of an entry that ends there
+        # For each node: the node of the longest shorter prefix of an entry that is its suffix.
         self._shorter = [0] * len(self._next)
         nodes = [*self._next[0].values()]
-        for node in nodes:  # the shallow ones first; the list grows
+        for node in nodes:  # shallow nodes first; the list grows meanwhile
             shorter = self._shorter[node]
             self._length[node] = self._length[node] or self._length[shorter]
             for piece, child in self._next[node].items():
@@ -284,7 +290,7 @@ class _Phrases:
         return self._next[node].get(piece, 0)
 
     def find(self, text: str) -> Iterator[Span]:
-        """Return, wherever entries end, where the longest of them stands."""
+        """Yield, for each place at which entries end, the span of the longest of them."""
         node = 0
         for piece in _PIECE.finditer(text):
             node = self._follow(node, piece[0])
@@ -300,7 +306,7 @@ def _phrases(dictionary: frozenset[str]) -> _Phrases:
 class Overlaps:
     """Tells whether any of many spans overlaps another one, in logarithmic time.
 
-    An empty span overlaps what it stands inside.
+    An empty span overlaps a span if it lies inside that span.
 
     >>> overlaps = Overlaps([(4, 6), (1, 9)])
     >>> overlaps(8, 12), overlaps(9, 12)
@@ -310,8 +316,9 @@ class Overlaps:
     def __init__(self, spans: Iterable[Span]) -> None:
         ordered = sorted(spans)
         self._starts = [start for start, _ in ordered]
-        self._reach = [*accumulate((end for _, end in ordered), max)]  # of a span and those before
+        # For each span: the furthest end of the span and all spans before it.
+        self._reach = [*accumulate((end for _, end in ordered), max)]
 
     def __call__(self, start: int, end: int) -> bool:
-        before = bisect_left(self._starts, end)  # so many begin before the end
+        before = bisect_left(self._starts, end)  # so many spans begin before the end
         return before > 0 and self._reach[before - 1] > start

@@ -1,8 +1,8 @@
 """Text to sentences of words: blocks (paragraphs, headings, list items) first, then sentences.
 
-The rules look at the text with its protected spans masked, so that no boundary falls into one.
-Where a rule is in doubt it does not split: two sentences in one are corrected well enough, half
-a sentence is not.
+The rules look at the text with its protected spans masked, so that no boundary falls into a span.
+If a rule is in doubt, it does not split: the model corrects two sentences in one well enough, but
+not half a sentence.
 """
 
 from __future__ import annotations
@@ -11,10 +11,8 @@ import re
 from bisect import bisect_left
 from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
 
 from gec.text.protection import Span, mask, protected_spans, unify_newlines
-from gec.text.stop_words import STOP_WORDS
 from gec.text.words import Word, normalise, split_words
 
 
@@ -37,12 +35,12 @@ def segment(
     """Cut a text into sentences whose words cover, in order, every character but whitespace.
 
     A single line break does not end a sentence; blank lines, list items, headings, table rows
-    and fenced code do. A sentence may end without a blank behind it (see :func:`_is_glued`). A
-    protected span (see :func:`protected_spans`; ``dictionary`` and ``spans`` are passed on) is one
-    protected word; so are list bullets, heading marks and rules, which also are sentences of their
+    and fenced code do. A sentence may end without a blank after it (see :func:`_is_glued`). A
+    protected span (see :func:`protected_spans`, which gets ``dictionary`` and ``spans``) is one
+    protected word; so is each list bullet, heading mark and rule, which is also a sentence of its
     own.
 
-    ``interrupt`` is called once a sentence; what it raises ends the work.
+    ``interrupt`` is called once a sentence; an exception that it raises ends the work.
     """
     interrupt()
     protected = protected_spans(text, dictionary=dictionary, spans=spans)
@@ -78,7 +76,7 @@ _BULLET = re.compile(
     r"[\s\ufeff]*(?:(?:>|[-*+•‣◦▪–]|\(?\d{1,3}[.)]|\(?[a-z]\)|\#{1,6}|\[[ xX]\])(?:\s+|$))+"
 )
 _RULE = re.compile(rf"(?:[^\w{_MASK}]|_)+")  # ---, ***, |---|
-# A line that ends in one of these goes on in the next.
+# A line that ends in one of these words continues in the next line.
 _LINKS = _set(
     """
     a an and are as at be because but by can could do does for from had has have her his i if in
@@ -89,10 +87,10 @@ _LINKS = _set(
 
 
 def _blocks(text: str, masked: str) -> tuple[list[Span], list[Span]]:
-    """Return all blocks in order, and which of their spans are bullets, heading marks, rules."""
+    """Return the spans of all blocks in order, and those of bullets, heading marks and rules."""
     blocks: list[Span] = []
     markers: list[Span] = []
-    before = ""  # the line before; empty where no sentence goes on in this one
+    before = ""  # the line before; empty if none of its sentences can continue in this line
     quoted = False
     end = -1
     for line in masked.split("\n"):
@@ -119,15 +117,15 @@ def _blocks(text: str, masked: str) -> tuple[list[Span], list[Span]]:
 
 
 def _is_code(line: str) -> bool:
-    """Whether a line that is one protected span stands on its own: fenced code, a comment."""
+    """Whether a line, which is one protected span, stands alone: fenced code, a comment."""
     return "\n" in line or "\r" in line or line.startswith(("<", "`", "~", "/", "#"))
 
 
 def _starts_anew(before: str, line: str) -> bool:
     """Whether two lines look like a title and a text, or two items, not like a wrapped sentence.
 
-    That is, the first has no punctuation at its end, the second starts with a capital letter,
-    and its first word would still have had room above.
+    That is, the first line has no punctuation at its end, the second starts with a capital letter,
+    and the first word of the second line would have fitted on the first.
     """
     return (
         before[-1].isalnum()
@@ -150,7 +148,7 @@ def _trimmed(text: str, start: int, end: int) -> Span:
 _STOP = re.compile(
     r"(?<![.!?…])(?:(?P<stop>[.!?…]+(?:[ \t]+[.!?…]+(?=\s|\Z))*)"
     rf"(?P<close>[\"'”’»)\]}}*_{_MASK}]*)(?=\s|\Z)"
-    # without a blank behind it: cases.However
+    # without a blank after it: cases.However
     r"|[.!?]+(?=(?P<next>[A-Z][a-z]*)(?P<behind>(?:['’][a-z]{1,2}\b)?(?:,|\s+[^\W\d_]*))))"
 )
 _CLOSER_APART = re.compile(r"[ \t]+(''|[\"”’)\]])(?=\s|\Z)")  # tokenized text: hello . "
@@ -186,8 +184,9 @@ _STARTERS = _set(
 )
 
 
-# Those that begin a sentence even where a blank is missing before them, and hardly ever a name in a
-# program (errors.Is, time.Since, slices.All). What follows a preposition tells it from one.
+# Words that begin a sentence even if the blank before them is missing, and that are hardly ever a
+# name in a program (errors.Is, time.Since, slices.All). A preposition counts only if a word of
+# _AFTER_PREPOSITION follows.
 _OPENINGS = _set(
     """
     the this that these those it he she we they you my his our their there but and so because
@@ -202,7 +201,8 @@ _AFTER_PREPOSITION = _set(
     conclusion contrast fact general order example instance summary other
     """
 )
-# What joins clauses, and with it what begins one, after a comma without a blank behind it, too.
+# Words that join clauses, and all words that begin a clause: a blank is missing between a comma and
+# one of these.
 _JOINING = _set("and but so because although however therefore if when while since who which")
 _CLAUSE = _OPENINGS | _JOINING | _set("a an her its i")
 _WORD = re.compile(r"[^\W\d_]+(?:[-'’][^\W\d_]+)*")
@@ -245,7 +245,7 @@ def _sentences(masked: str, start: int, end: int) -> Iterator[Span]:
 def _is_boundary(before: str, stop: str, close: str, after: str, first: bool) -> bool:
     """Whether a sentence ends between ``before + stop + close`` and ``after``.
 
-    ``first``: ``before`` is the first word of the sentence ("1. Open the door").
+    ``first`` is true if ``before`` is the first word of the sentence ("1. Open the door").
     """
     word = before.lstrip(_OPENERS)
     lower = word.lower()
@@ -275,12 +275,13 @@ def _is_glued(before: str, following: str, behind: str, first: bool) -> bool:
     """Whether a sentence ends between two words that have a full stop but no blank between them.
 
     A name of a file, a host or a program (main.py, example.com, os.Path, ASP.NET), an abbreviation
-    and a number look the same, so both words must be plain. ``before`` is a word of at least two
-    letters, the last one small, and no abbreviation; or a number of two digits or more that does
-    not begin the sentence. ``following``, with a capital, is a word that often begins a sentence
-    and seldom anything else; ``behind`` are the blank or comma after it and the next word. Behind
-    a preposition stands an article or the like. Where ``before`` has a capital or is a number, and
-    behind "I" and "A", the next word is a small one.
+    and a number look the same, so both words must be plain. ``before`` must be a word of at least
+    two letters that ends in a small letter and is not an abbreviation, or a number of two digits
+    or more that does not begin the sentence. ``following``, with a capital, must be a word that
+    often begins a sentence and is seldom anything else. ``behind`` is the blank or comma after
+    ``following`` and the next word. If ``following`` is a preposition, the next word must be an
+    article or the like. If ``before`` has a capital or is a number, or ``following`` is "I" or
+    "A", the next word must begin with a small letter.
     """
     word = before.strip(_OPENERS + "”’»)]}*_")
     small = behind.strip()[:1].islower() and not behind.startswith(",")
@@ -304,10 +305,10 @@ def _is_glued(before: str, following: str, behind: str, first: bool) -> bool:
 
 
 def missing_blanks(words: Sequence[Word], following: int | None) -> Iterator[Word]:
-    """Return the punctuation marks of a sentence behind which a blank is missing.
+    """Yield the punctuation marks of a sentence behind which a blank is missing.
 
-    They are the full stop at its end, if the next sentence begins there (``following`` is where,
-    None after the last one), and commas between a word and one that begins a clause: "risk,the",
+    They are the full stop at its end, if the next sentence begins there (at ``following``; None
+    after the last one), and commas between a word and one that begins a clause: "risk,the",
     but not "key,value" and "1,2".
     """
     for before, comma, after, behind in zip(
@@ -341,7 +342,7 @@ def missing_blanks(words: Sequence[Word], following: int | None) -> Iterator[Wor
 def windows(words: Sequence[Word], *, size: int, overlap: int) -> list[tuple[int, int]]:
     """Return ranges (start, end) of word indices that cover ``words``, each at most ``size`` long.
 
-    One range where that suffices; otherwise as few as possible, of nearly equal length, each
+    There is one range if that suffices; otherwise as few as possible, of nearly equal length, each
     sharing exactly ``overlap`` words with the next. Raises ValueError unless
     0 <= overlap < size.
 
@@ -361,48 +362,3 @@ def windows(words: Sequence[Word], *, size: int, overlap: int) -> list[tuple[int
         ranges.append((start, end))
         start = end - overlap
     return ranges
-
-
-# ----------------------------------------------------------------------------------- language
-
-# Frequent in English and in no other language below; enough to look no further.
-_ENGLISH = _set(
-    """
-    the and that this these those they them their you your it its she are were been being have
-    having with from my our not because about would could should cannot there where which when
-    what who why how n't 's 'm 're 've 'll does did doing some any many much very more than then
-    go going people think know want like make good time
-    """
-)
-_KNOWN = STOP_WORDS["en"] | _ENGLISH
-_OTHERS = [words for language, words in STOP_WORDS.items() if language != "en"]
-
-
-@lru_cache(maxsize=2**16)
-def _letters(word: str) -> tuple[int, int]:
-    """Return how many letters a word has, and how many of them are Latin."""
-    letters = [c for c in word if c.isalpha()]
-    return len(letters), sum(c < "\u0250" or "\u1e00" <= c <= "\u1eff" for c in letters)
-
-
-def looks_english(words: Sequence[Word]) -> bool:
-    """Whether a sentence may be English; False means leave it alone.
-
-    False where most letters are not Latin, or where function words of one other European
-    language (spaCy's stop words) clearly outnumber the English ones. Short or undecided
-    sentences, and learners' English, count as English.
-    """
-    forms = [word.text for word in words if not word.protected]
-    letters = [_letters(form) for form in forms]
-    if sum(latin for _, latin in letters) * 2 < sum(all_ for all_, _ in letters):
-        return False
-    forms = [form for form in forms if form[0].isalpha() or form[0] == "'"]
-    known = sum(form.lower() in _ENGLISH for form in forms)
-    if not forms or known * 6 >= len(forms):
-        return True
-    forms[0] = forms[0].lower()  # other capital letters are names: Rio de Janeiro, Buenos Aires
-    foreign = {form for form in forms if form not in _KNOWN}
-    most = max(len(foreign & words) for words in _OTHERS)
-    if len(forms) < 4:  # too short to count shares: no English function word, two foreign ones
-        return most < 2 or len(foreign) < len(set(forms))
-    return most < 2 or most * 4 < len(forms) or most <= known * 2

@@ -1,7 +1,7 @@
-"""Spelling as its own layer: words that are no words are a dictionary's job, before the model.
+"""Spelling as a layer before the model: a dictionary corrects the words that it does not have.
 
-A noisy channel (Kernighan, Church and Gale 1990): the suggestion that maximises the logarithm of
-the word's frequency less the cost of the slip; lists of what people really wrote are evidence too.
+A noisy channel (Kernighan, Church and Gale 1990): the best suggestion maximises the logarithm of
+the word's frequency less the cost of the slip. Lists of real misspellings are evidence, too.
 """
 
 from __future__ import annotations
@@ -24,35 +24,36 @@ from gec.untrusted import unzip_text
 
 WORDS, MISSPELLINGS = "words.tsv.gz", "misspellings.tsv.gz"
 
-# Costs in nats. One slip and two; a wrong first letter is rarer than one inside, and so is a last.
+# Costs in nats: of one slip and of two; of a wrong first or last letter, which are rarer than wrong
+# letters inside.
 _SLIPS = {1: 3.5, 2: 8.0}
 _FIRST, _LAST = 2.5, 0.5
 _TRANSPOSED, _DOUBLED = 1.0, 1.5  # likelier than other slips: hte, acomodate
-_LISTED = 4.0  # what a list of misspellings says, and the logarithm of the lists that say it
+_LISTED = 4.0  # gain of a listed misspelling; the logarithm of the number of lists is added
 _APOSTROPHE = -6.5  # a contraction without its apostrophe is hardly ever anything else
 _WITH_S = {f"{word}'s" for word in "he here how it let she that there what where who".split()}
-# Scores of the belief that an unknown word is right as it stands: a term; a name.
+# Scores of the hypothesis that an unknown word is right as it stands: as a term; as a name.
 _TERM, _NAME = 2.0, 10.0
 _RARE = 20  # words rarer than this many in a billion are known but not suggested
-_SHORT = 4  # words of so many letters are looked for at distance 1 only
+_SHORT = 4  # words of at most so many letters are searched at distance 1 only
 _TEMPERATURE = 2.0
 _REMEMBERED = 50_000  # words whose suggestions are kept
 
 
 @dataclass(frozen=True, slots=True)
 class Suggestion:
-    """``word`` (it may be two, ``a lot``) with the probability that it is what was meant."""
+    """A word (or two, ``a lot``), and the probability that the writer meant it."""
 
     word: str
     confidence: float
 
 
 class Speller:
-    """Knows words and their frequencies, and what is often written for what.
+    """Knows words, their frequencies and common misspellings.
 
     Args:
-        words: lower-case word: occurrences in a billion words.
-        misspellings: lower-case misspelling: correction: number of lists that hold it.
+        words: by lower-case word: occurrences in a billion words.
+        misspellings: by lower-case misspelling: by correction: number of lists with the pair.
     """
 
     def __init__(
@@ -71,10 +72,10 @@ class Speller:
         return word.lower() in self._words
 
     def suggest(self, word: str) -> tuple[Suggestion, ...]:
-        """Return what may have been meant by an unknown word, the likeliest first, lower case.
+        """Return the lower-case words that an unknown word may stand for, the likeliest first.
 
-        Their confidences and that of the word being right as it stands, which is not among them,
-        add up to 1. A word that is known, or empty, has no suggestions.
+        Their confidences and the probability that the word is right as it stands, which is not
+        in the result, add up to 1. A known or empty word has no suggestions.
         """
         if not word or self.knows(word):
             return ()
@@ -96,10 +97,10 @@ class Speller:
     ) -> dict[int, tuple[str, float]]:
         """Return {place: (correction, confidence)} for the misspelt words of one sentence.
 
-        Left alone: the places in ``skip``, words with other characters than English letters, of
-        one or two letters, in capitals, and capitalised inside the sentence (names), unless
-        several lists hold them as misspellings. ``interrupt`` is called before each search for
-        what was meant, which takes a millisecond; what it raises ends the work.
+        Left alone are the places in ``skip``, words with other characters than English letters,
+        of one or two letters, in capitals, and capitalised words inside the sentence (names),
+        unless several lists hold them as misspellings. ``interrupt`` is called before each search
+        for suggestions, which takes a millisecond; an exception that it raises ends the work.
         """
         found: dict[int, tuple[str, float]] = {}
         begins = True
@@ -157,10 +158,10 @@ class Speller:
 
     @classmethod
     def load(cls, folder: Path) -> Speller | None:
-        """Read ``words.tsv.gz`` and ``misspellings.tsv.gz``; None where a bundle has none.
+        """Read ``words.tsv.gz`` and ``misspellings.tsv.gz``; return None if both are missing.
 
         Raises:
-            ModelError: a file is broken, or one of the two is missing.
+            ModelError: a file is broken, or only one of the two is missing.
         """
         paths = folder / WORDS, folder / MISSPELLINGS
         if not any(path.exists() for path in paths):
@@ -180,13 +181,13 @@ class Speller:
 
 
 class Misspellings(Mapping[str, Mapping[str, int]]):
-    """A table of wrong TAB right TAB lists; its rows are taken apart when asked for: few ever are.
+    """A table of lines wrong TAB right TAB lists; a look-up parses only the rows that it needs.
 
-    As dictionaries it would take ten times the memory and a tenth of a second at every start.
+    Dictionaries would take ten times the memory and a tenth of a second at every start.
     """
 
     def __init__(self, lines: Iterable[str]) -> None:
-        self._lines = sorted(lines)  # cheap when they are
+        self._lines = sorted(lines)  # cheap if they are sorted already
 
     def __getitem__(self, wrong: str) -> dict[str, int]:
         beginning = f"{wrong}\t"

@@ -1,6 +1,6 @@
 """Stop words of English and fifteen other languages: the lists of spaCy 3.8.
 
-They are in this file because importing spaCy and sixteen of its languages takes seconds.
+The lists are copied here because importing spaCy and sixteen of its languages takes seconds.
 """
 
 # The lists are part of spaCy, whose licence is this.

@@ -2,7 +2,7 @@
 
 A word is written as ``[case marker] pieces [inflection marker]``: *Goes* is ``<cap> go <+s>``.
 Pieces are byte-level BPE (Sennrich 2016; Radford 2019), so there is no unknown token. The first
-piece of a word begins with ``Ġ``; this alone marks word starts, so any id sequence decodes.
+piece of a word begins with ``Ġ``. Only ``Ġ`` marks word starts, so any sequence of ids decodes.
 """
 
 from __future__ import annotations
@@ -46,13 +46,13 @@ _KINDS = {b"Sequence", b"Digits", b"ByteLevel", b"NFC"}
 
 
 def check_byte_level(tokenizer: Tokenizer) -> None:
-    """Refuse a tokenizer that is no byte-level BPE as it is trained here.
+    """Refuse a tokenizer that is not byte-level BPE as trained here.
 
-    Others may have ids that the network has no row for, pieces that are no bytes, or patterns
-    that a text can keep busy for hours.
+    Other tokenizers may have ids without a row in the network, pieces that are not bytes, or
+    patterns that take hours on some text.
 
     Raises:
-        ModelError: it has other parts, leaves out merges at random, or has gaps between its ids.
+        ModelError: the tokenizer has other parts, drops merges at random, or has gaps between ids.
     """
     parts = (tokenizer.normalizer, tokenizer.pre_tokenizer, tokenizer.decoder)
     states = b"".join(part.__getstate__() for part in parts if part is not None)
@@ -76,7 +76,7 @@ class WordCodec(Protocol):
     """Words to ids and back, as a corrector needs it: :class:`Subwords` or another library's.
 
     Attributes:
-        markers: ids that stand beside a word and are none, as those of case.
+        markers: ids that stand beside a word but are not words, such as those of case.
     """
 
     markers: frozenset[int]
@@ -86,20 +86,20 @@ class WordCodec(Protocol):
 
     @property
     def fingerprint(self) -> str:
-        """A hash that is equal where every word has the same ids."""
+        """A hash; two codecs have the same one only if they give every word the same ids."""
 
     @property
     def inflections(self) -> Inflections:
-        """The inflections that are written as base and marker; none in other libraries."""
+        """The inflections that are written as base and marker; other libraries have none."""
 
     def encode(self, words: Iterable[str]) -> list[int]:
         """Return the ids of ``words``, without BOS and EOS. Words hold no blanks."""
 
     def encode_word(self, word: str) -> tuple[int, ...]:
-        """Return the ids of one word by itself."""
+        """Return the ids of one word alone."""
 
     def decode(self, ids: Sequence[int]) -> list[str]:
-        """Return the words of any ids."""
+        """Return the words of ``ids``; every sequence of ids has some."""
 
     def decode_spans(self, ids: Sequence[int]) -> list[tuple[str, int, int]]:
         """Return (word, first token, one past its last token) for each word of ``ids``."""
@@ -108,13 +108,13 @@ class WordCodec(Protocol):
         """Return ids as readable strings, for traces."""
 
     def save(self, folder: Path) -> None:
-        """Write what a bundle needs to load it again."""
+        """Write the files from which a bundle loads this codec again."""
 
 
 class Subwords:
     """The subword vocabulary of one bundle: ``tokenizer.json`` and the inflection table.
 
-    ``markers`` are the ids of case and inflection, which stand beside a word and are none.
+    ``markers`` are the ids of case and inflection, which stand beside a word but are not words.
     """
 
     markers = frozenset(range(_CAPITAL_ID, len(SPECIALS)))
@@ -138,7 +138,7 @@ class Subwords:
         return len(self._pieces)
 
     def __eq__(self, other: object) -> bool:
-        """Whether both give every word the same ids."""
+        """Whether both vocabularies give every word the same ids."""
         if not isinstance(other, Subwords):
             return NotImplemented
         mine, theirs = self._tokenizer.to_str(), other._tokenizer.to_str()
@@ -150,12 +150,13 @@ class Subwords:
 
     @property
     def fingerprint(self) -> str:
-        """A hash that is equal where every word has the same ids."""
+        """A hash; two vocabularies have the same one only if they give every word the same ids."""
         entries = sorted(self._inflections.entries())
         return hashlib.sha256(f"{self._tokenizer.to_str()}{entries}".encode()).hexdigest()[:16]
 
     @property
     def inflections(self) -> Inflections:
+        """The inflections that are written as base and marker."""
         return self._inflections
 
     def encode(self, words: Iterable[str]) -> list[int]:
@@ -163,6 +164,7 @@ class Subwords:
         return [i for word in words for i in self._encode_word(word)]
 
     def encode_word(self, word: str) -> tuple[int, ...]:
+        """Return the ids of one word alone."""
         return self._encode_word(word)
 
     def decode(self, ids: Sequence[int]) -> list[str]:
@@ -192,7 +194,7 @@ class Subwords:
                 marker = _MARKERS_BY_ID[i] if word else ""
             elif i >= len(SPECIALS):
                 if self._pieces[i].startswith(WORD_START):
-                    close(position)  # the bare word start is an empty first piece
+                    close(position)  # a piece that is only the word start adds no bytes
                 word += self._raw(i)
         close(len(ids))
         return spans
@@ -209,7 +211,7 @@ class Subwords:
         return blank + self._raw(i).decode("utf-8", "replace")
 
     def _raw_uncached(self, i: int) -> bytes:
-        """Return the UTF-8 of a piece, without the mark of a word's start."""
+        """Return the UTF-8 bytes of a piece, without the mark of a word's start."""
         return bytes(BYTE_OF[char] for char in self._pieces[i].removeprefix(WORD_START))
 
     def _encode_word_uncached(self, word: str) -> tuple[int, ...]:
@@ -240,12 +242,13 @@ class Subwords:
         return tuple(self._tokenizer.encode(" " + word, add_special_tokens=False).ids)
 
     def save(self, folder: Path) -> None:
+        """Write ``tokenizer.json`` and ``inflections.tsv``."""
         self._tokenizer.save(str(folder / "tokenizer.json"))
         self._inflections.save(folder / "inflections.tsv")
 
     @classmethod
     def load(cls, folder: Path) -> Subwords:
-        """Read ``tokenizer.json`` and, where there is one, ``inflections.tsv``.
+        """Read ``tokenizer.json`` and, if there is one, ``inflections.tsv``.
 
         Raises:
             ModelError: a file is missing or broken.
@@ -262,7 +265,7 @@ class Subwords:
     def train(
         cls, sentences: Iterable[Sequence[str]], *, size: int, inflections: Inflections
     ) -> Subwords:
-        """Learn a BPE vocabulary of ``size`` from tokenized sentences, markers taken off first."""
+        """Learn a BPE vocabulary of ``size`` entries from the bases of tokenized sentences."""
         tokenizer = Tokenizer(models.BPE())
         tokenizer.pre_tokenizer = pre_tokenizers.Sequence(
             [

@@ -1,8 +1,8 @@
 """Plain text to subword ids and back: byte-level BPE over whole sentences, any language.
 
-Translation needs no words: what :class:`gec.text.subwords.Subwords` adds for English (case and
-inflection markers, words with offsets) would stand in its way. A model that begins as a corrector
-keeps the corrector's vocabulary, :class:`CorrectorVocabulary`.
+Translation needs no words: case and inflection markers and words with offsets, which
+:class:`gec.text.subwords.Subwords` adds for English, would only hinder it. A model that starts from
+a corrector's weights keeps the corrector's vocabulary, :class:`CorrectorVocabulary`.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ PAD_ID, BOS_ID, EOS_ID = 0, 1, 2
 
 
 class TextCodec(Protocol):
-    """What turns text into token ids and back."""
+    """Turns text into token ids and back."""
 
     def __len__(self) -> int: ...
 
@@ -32,7 +32,7 @@ class TextCodec(Protocol):
         """Return the ids of a text, without BOS and EOS."""
 
     def decode(self, ids: Sequence[int]) -> str:
-        """Return the text of any ids; special tokens give none."""
+        """Return the text of any ids; special tokens give no text."""
 
     def pieces(self, ids: Sequence[int]) -> list[str]:
         """Return ids as readable strings, for traces."""
@@ -41,8 +41,8 @@ class TextCodec(Protocol):
 class Vocabulary:
     """The joint vocabulary of a bundle that generates: ``tokenizer.json``.
 
-    Byte-level BPE (Sennrich 2016; Radford 2019): there is no unknown token, and text comes back as
-    it was but for the kind and number of blanks and for composed characters (NFC).
+    Byte-level BPE (Sennrich 2016; Radford 2019): there is no unknown token, and decoding restores
+    the text except for the kind and number of blanks and for composed characters (NFC).
     """
 
     def __init__(self, tokenizer: Tokenizer) -> None:
@@ -59,7 +59,7 @@ class Vocabulary:
 
     @property
     def fingerprint(self) -> str:
-        """A hash that is equal where every text has the same ids."""
+        """A hash; two vocabularies have the same one only if they give every text the same ids."""
         return hashlib.sha256(self._tokenizer.to_str().encode()).hexdigest()[:16]
 
     def encode(self, text: str) -> list[int]:
@@ -67,7 +67,7 @@ class Vocabulary:
         words = text.encode("utf-8", "replace").decode().split()
         if not words:
             return []
-        text = " " + " ".join(words)  # every word has a blank before it, the first too
+        text = " " + " ".join(words)  # every word has a blank before it, also the first
         ids: list[int] = self._tokenizer.encode(text, add_special_tokens=False).ids
         return ids
 
@@ -82,12 +82,13 @@ class Vocabulary:
         return [SPECIALS[i] if i < len(SPECIALS) else self._tokenizer.decode([i]) for i in ids]
 
     def save(self, folder: Path) -> None:
+        """Write ``tokenizer.json`` and remove the ``inflections.tsv`` of an earlier vocabulary."""
         self._tokenizer.save(str(folder / "tokenizer.json"))
-        (folder / "inflections.tsv").unlink(missing_ok=True)  # which a corrector's would have
+        (folder / "inflections.tsv").unlink(missing_ok=True)  # this file marks a corrector's
 
     @classmethod
     def load(cls, folder: Path) -> Vocabulary:
-        """Read ``tokenizer.json``; a missing or broken one raises ModelError."""
+        """Read ``tokenizer.json``; raises ModelError if the file is missing or broken."""
         return cls(read_tokenizer(folder / "tokenizer.json"))
 
     @classmethod
@@ -122,7 +123,7 @@ class Vocabulary:
 
 
 class CorrectorVocabulary:
-    """A corrector's subwords for whole texts, whose words are what stands between blanks.
+    """A corrector's subwords for whole texts, which are split into words at blanks alone.
 
     So a comma belongs to the word before it, and text comes back as from :class:`Vocabulary`.
     """
@@ -135,7 +136,7 @@ class CorrectorVocabulary:
 
     @property
     def fingerprint(self) -> str:
-        """A hash that is equal where every text has the same ids."""
+        """A hash; two vocabularies have the same one only if they give every text the same ids."""
         return self._subwords.fingerprint
 
     def encode(self, text: str) -> list[int]:
@@ -152,19 +153,20 @@ class CorrectorVocabulary:
         return self._subwords.pieces(ids)
 
     def save(self, folder: Path) -> None:
+        """Write ``tokenizer.json`` and ``inflections.tsv``."""
         self._subwords.save(folder)
 
     @classmethod
     def load(cls, folder: Path) -> CorrectorVocabulary:
-        """Read a corrector's ``tokenizer.json`` and ``inflections.tsv``; failure: ModelError."""
+        """Read a corrector's ``tokenizer.json`` and ``inflections.tsv``; raises ModelError."""
         return cls(Subwords.load(folder))
 
 
 OwnVocabulary = Vocabulary | CorrectorVocabulary
-"""What a bundle that was trained here can have."""
+"""The vocabularies that a bundle trained here can have."""
 
 
 def load_vocabulary(folder: Path) -> OwnVocabulary:
-    """Read the vocabulary of a packed folder or a bundle; a missing or broken one: ModelError."""
+    """Read the vocabulary of a packed folder or a bundle; raises ModelError if that fails."""
     words = (folder / "inflections.tsv").is_file()
     return CorrectorVocabulary.load(folder) if words else Vocabulary.load(folder)

@@ -1,7 +1,7 @@
-"""Words with offsets: text cut the way the field's tokenized test sets (CoNLL, JFLEG) are.
+"""Words with offsets: text tokenized like the field's test sets (CoNLL, JFLEG).
 
-spaCy's English tokenizer does the cutting, with other rules than its own: hyphenated words and
-"his/her" stay whole, as do "cannot", "gonna" and slips like "dont"; "dosen't" becomes "dose n't".
+spaCy's English tokenizer cuts the text with changed rules: hyphenated words and "his/her" stay
+whole, as do "cannot", "gonna" and slips like "dont"; "dosen't" becomes "dose n't".
 
 >>> [(word.text, word.start, word.end) for word in split_words("He don’t know.")]
 [('He', 0, 2), ('do', 3, 5), ("n't", 5, 8), ('know', 9, 13), ('.', 13, 14)]
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Word:
-    """A word: the normalised ``text`` the model sees, and where it stands in the user's text.
+    """A word: the normalised ``text`` that the model sees, and its span in the user's text.
 
     ``start`` and ``end`` are code points; ``protected`` words are never changed.
     """
@@ -36,7 +36,7 @@ _QUOTES = dict.fromkeys("‘’‛ʼ′", "'") | dict.fromkeys("“”„‟″"
 _HYPHENS = dict.fromkeys("‐‑‒−", "-")
 _INVISIBLE = "\u00ad\u200b\u200c\u200d\u200e\u200f\u2060\ufeff"
 _MARKS = map(chr, range(0x300, 0x370))
-# Lone surrogates and control characters that are not whitespace: subword encoders refuse them.
+# Subword encoders refuse lone surrogates, and control characters that are not whitespace.
 _CODES = map(chr, [*range(32), *range(127, 160), *range(0xD800, 0xE000)])
 _UNPRINTABLE = dict.fromkeys((c for c in _CODES if not c.isspace()), "\ufffd")
 
@@ -48,29 +48,30 @@ _NORMAL = str.maketrans(
     | dict.fromkeys(_INVISIBLE, "")
     | _UNPRINTABLE
 )
-# The tokenizer sees one character for one, so that its offsets are the user's. Combining marks
-# and invisible characters count as letters, or the period of "cafe\u0301." would not come off.
+# The tokenizer sees one character for each of the user's, so that its offsets are the user's.
+# Combining marks and invisible characters count as letters: otherwise the tokenizer would not cut
+# the period off "cafe\u0301.".
 _SEEN = str.maketrans(
     _QUOTES | _HYPHENS | dict.fromkeys(_INVISIBLE, "x") | dict.fromkeys(_MARKS, "x") | _UNPRINTABLE
 )
 
-# spaCy's smileys that are more often something else: "(see item 8)", "Note (:".
+# These smileys of spaCy are more often something else: "(see item 8)", "Note (:".
 _NOT_SMILEYS = " 8) 8D :1 :3 :0 0.0 =3 ): (: (; (= [: [= ]= :x :X :o :O :p :P "
-# spaCy keeps every form it has seen, for ever; a long-lived process starts afresh at so many.
+# spaCy never forgets a form; a long-lived process makes a new tokenizer after so many.
 _MAX_LEXEMES = 1_000_000
 _PLACES = ["IDX", "LENGTH", "IS_SPACE"]
-# Longer runs without a blank are one word: spaCy's time grows with the square of their length.
+# Longer runs without a blank are one word: spaCy's time is quadratic in the length of a run.
 _RUN = re.compile(r"(?<!\S)\S{501,}")
 
 
-@lru_cache(maxsize=2**16)  # asked of every word of every text, and most words come again
+@lru_cache(maxsize=2**16)  # called for every word of every text, and most words recur
 def normalise(word: str) -> str:
-    """Return the form of one word that the model sees; idempotent, its length may differ.
+    """Return the form of one word that the model sees; idempotent, the length may change.
 
     Quotes and primes become ``'`` and ``"`` (so do the Penn Treebank's two-character quotes),
-    dashes ``-``, an ellipsis three periods; combining sequences are composed (NFC). Invisible
-    characters go, unless there is nothing else; control characters and lone surrogates become
-    U+FFFD; whitespace, which only protected spans have inside, becomes one blank.
+    dashes become ``-``, an ellipsis three periods; combining sequences are composed (NFC).
+    Invisible characters are dropped, unless the word has no others; control characters and lone
+    surrogates become U+FFFD; whitespace, which only protected spans hold, becomes one blank.
     """
     if not (word.isascii() and word.isprintable() and " " not in word):
         composed = unicodedata.normalize("NFC", word).translate(_NORMAL)
@@ -81,14 +82,14 @@ def normalise(word: str) -> str:
 def split_words(text: str, start: int = 0) -> list[Word]:
     """Cut a sentence into words, in order, that cover every character but whitespace.
 
-    ``start`` is the offset of ``text`` in the user's text. The end of ``text`` is taken for the
-    end of a sentence, where the period of "etc." or "I." is a word of its own.
+    ``start`` is the offset of ``text`` in the user's text. The end of ``text`` counts as the end
+    of a sentence, so the period of a final "etc." or "I." is a word of its own.
     """
     return [Word(normalise(text[i:j]), start + i, start + j) for i, j in _spans(text)]
 
 
 def split_tokenized(line: str, start: int = 0) -> list[Word]:
-    """Cut text that is tokenized already: at whitespace and nowhere else."""
+    """Cut text that is tokenized already, at whitespace only."""
     return [
         Word(normalise(match[0]), start + match.start(), start + match.end())
         for match in re.finditer(r"\S+", line)
@@ -96,11 +97,11 @@ def split_tokenized(line: str, start: int = 0) -> list[Word]:
 
 
 def tokenize_line(text: str) -> list[str]:
-    """Return the normalised words of a line: what training corpora are made of."""
+    """Return the normalised words of a line, as training corpora hold them."""
     return [normalise(text[i:j]) for i, j in _spans(text)]
 
 
-# A period left on the last word ("I.", "PhD."); "U.S." and spaCy's abbreviations keep theirs.
+# The period is cut off such last words ("I.", "PhD."); "U.S." and spaCy's abbreviations keep it.
 _LAST_WORD = re.compile(r"etc\.|[^\W\d_]\.|[^.]*[^\W\d_]{2}\.", re.IGNORECASE)
 
 
@@ -115,7 +116,7 @@ def _spans(text: str) -> list[tuple[int, int]]:
     spans: list[tuple[int, int]] = []
     at = 0
     for run in [run.span() for run in _RUN.finditer(seen)] + [(len(seen), len(seen))]:
-        # one array instead of an object a token, which takes longer than the cutting
+        # one array: an object for each token would take longer than the tokenizing
         tokens = tokenizer(seen[at : run[0]]).to_array(_PLACES).tolist()
         spans += [(at + i, at + i + length) for i, length, space in tokens if not space]
         if run[0] < run[1]:
@@ -134,7 +135,7 @@ def _spans(text: str) -> list[tuple[int, int]]:
 
 @cache
 def _tokenizer() -> Tokenizer:
-    import spacy  # takes seconds: only who cuts text pays them
+    import spacy  # takes seconds, so only code that cuts text imports it
     from spacy.lang import char_classes as cc
     from spacy.util import compile_infix_regex, compile_prefix_regex, compile_suffix_regex
 

@@ -30,7 +30,7 @@ def to_ctranslate2(bundle: Bundle, folder: str | Path, *, quantization: str = "f
     """Write a folder that ``ctranslate2.Translator`` loads.
 
     It takes source tokens without EOS (and without a source prefix of one token) and puts them
-    there itself; where the network has a ``decoder_prefix``, its further tokens and ``bos_id`` are
+    there itself; if the network has a ``decoder_prefix``, its further tokens and ``bos_id`` are
     for the caller to give as ``target_prefix``.
 
     Args:
@@ -157,7 +157,7 @@ def _set_layer(
         for each in attentions:
             each.queries_scale = 1.0
     _set_norm(spec.ffn.layer_norm, layer.ffn_residual.norm)
-    if layer.ffn.gate is not None:  # theirs is activated where ours is the gate
+    if layer.ffn.gate is not None:  # linear_0, which is activated, is our gate
         _set_linear(spec.ffn.linear_0, layer.ffn.gate)
         _set_linear(spec.ffn.linear_0_noact, layer.ffn.up)
     else:

@@ -19,7 +19,8 @@ import torch
 from torch import Tensor
 
 from gec.errors import ModelError
-from gec.models.convert.fairseq_format import SPECIALS, UNK, Settings
+from gec.models.convert.fairseq_settings import Settings
+from gec.models.load.fairseq_symbols import SPECIALS, UNK
 
 HARMLESS = frozenset(
     "argparse.Namespace collections.defaultdict enum.Enum pathlib.Path pathlib.PosixPath "
@@ -233,7 +234,7 @@ def joint_rows(source: Sequence[str], target: Sequence[str]) -> tuple[list[str],
     follow.
 
     Returns:
-        The symbols, and for each its row in the source embedding: that of ``<unk>`` where the
+        The symbols, and for each its row in the source embedding: that of ``<unk>`` if the
         source dictionary lacks it.
     """
     known = set(target)

@@ -19,30 +19,21 @@ from pathlib import Path
 from torch import Tensor
 
 from gec.errors import ModelError
-from gec.models.convert.fairseq import (
-    SOURCE,
-    TARGET,
-    fill,
-    languages_of,
-    read_vocabulary,
-    renumbered,
-)
+from gec.models.convert.fairseq import fill, languages_of, read_vocabulary
 from gec.models.convert.fairseq_checkpoint import Checkpoint, find_dictionaries, read_checkpoint
-from gec.models.convert.fairseq_format import (
+from gec.models.convert.fairseq_numbering import SOURCE, TARGET, renumbered
+from gec.models.convert.fairseq_settings import (
     DRAFTERS,
-    EOS,
-    PAD,
     PLUGIN,
-    UNK,
     Sizes,
     architecture,
     drafter_settings,
-    renewed,
     to_config,
-    weights_from_fairseq,
 )
-from gec.models.convert.fairseq_tokenizer import FairseqTokenizer
+from gec.models.convert.fairseq_weights import renewed, weights_from_fairseq
 from gec.models.load.bundle import Bundle
+from gec.models.load.fairseq_symbols import EOS, PAD, UNK
+from gec.models.load.fairseq_tokenizer import FairseqTokenizer
 from gec.models.load.foreign import ForeignSubwords
 from gec.models.network.nat import NatConfig, NatTransformer
 from gec.models.network.transformer import Transformer, TransformerConfig
@@ -59,7 +50,7 @@ def with_drafter(
     """Read a drafter for a bundle that :func:`.fairseq.from_fairseq` made with the same ``data``.
 
     Returns:
-        The bundle, with fewer positions where the drafter has fewer, and the drafter in evaluation
+        The bundle, with fewer positions if the drafter has fewer, and the drafter in evaluation
         mode; its ids are the bundle's.
 
     Raises:
@@ -188,7 +179,7 @@ def _symbols(bundle: Bundle) -> list[str]:
 
 
 def _of_languages(found: Checkpoint, bundle: Bundle) -> Checkpoint:
-    """Return the checkpoint with the verifier's languages, where it does not name others."""
+    """Return the checkpoint with the verifier's languages, if it does not name others."""
     known = languages_of(found)
     for name, theirs in known.items():
         ours = bundle.config.get(name)

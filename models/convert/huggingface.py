@@ -11,7 +11,6 @@ transformers, but for tokenizers that only it can run.
 
 from __future__ import annotations
 
-import json
 import math
 from collections.abc import Mapping
 from dataclasses import replace
@@ -20,28 +19,25 @@ from typing import Any
 
 import torch
 from safetensors import SafetensorError
-from safetensors.torch import load_file, save_file
+from safetensors.torch import load_file
 from torch import Tensor
 
 from gec.errors import ModelError
-from gec.models.convert.huggingface_families import FAMILIES, Family, family_for
-from gec.models.convert.output import in_float32, new_folder, save_tokenizer
+from gec.models.convert.huggingface_common import HEAD, OURS, TABLES
+from gec.models.convert.huggingface_export import to_huggingface
+from gec.models.convert.huggingface_families import FAMILIES, Family
 from gec.models.load.bundle import Bundle
 from gec.models.load.foreign import ForeignSubwords, of_huggingface, read_json
 from gec.models.network.transformer import Transformer, TransformerConfig, sinusoidal_positions
-from gec.text.subwords import BOS, EOS, PAD, Subwords, WordCodec
+from gec.text.subwords import Subwords, WordCodec
 
-_TABLES = ("encoder_positions.weight", "decoder_positions.weight")
+__all__ = ["from_huggingface", "network_from_huggingface", "to_huggingface"]
+
 _SINUSOIDAL_TABLES = 1e-4  # how far stored sinusoids may be from computed ones
 # what older versions of the library saved besides
 _MEANINGLESS = ("encoder.version", "decoder.version", "embed_positions._float_tensor")
 # T5's first release stored a bias that its cross-attention never used
-_HEAD = "lm_head.weight"
-_OURS = "gec_subwords"
 _UNUSED_T5 = "decoder.block.0.layer.1.EncDecAttention.relative_attention_bias.weight"
-
-
-# ---------------------------------------------------------------------------------------------- in
 
 
 def from_huggingface(
@@ -68,7 +64,7 @@ def from_huggingface(
     """
     folder = Path(folder)
     values = _values(folder)
-    if _OURS in values:  # what we wrote ourselves, with our own vocabulary
+    if OURS in values:  # what we wrote ourselves, with our own vocabulary
         subwords: WordCodec = Subwords.load(folder)
         network = _network(folder, values, [], [])
     else:
@@ -136,7 +132,7 @@ def _network(
     bias = weights.get("final_logits_bias")
     never = _never(values)
     settings["output_bias"] = bool(never) or (bias is not None and bool(bias.any()))
-    settings["tie_embeddings"] = _HEAD not in weights
+    settings["tie_embeddings"] = HEAD not in weights
     config = TransformerConfig.from_dict(settings)
     if bias is None and settings["output_bias"]:
         weights["final_logits_bias"] = torch.zeros(1, config.vocab_size)
@@ -231,7 +227,7 @@ def _take_embeddings(weights: dict[str, Tensor], family: Family, own: bool, fold
     shared = family.names("embedding.weight", None)[0]
     stem = shared.removesuffix("shared.weight")
     encoder, decoder = (f"{stem}{side}.embed_tokens.weight" for side in ("encoder", "decoder"))
-    names = [decoder, _HEAD, shared] if own else [shared, decoder, encoder, _HEAD]
+    names = [decoder, HEAD, shared] if own else [shared, decoder, encoder, HEAD]
     present = [name for name in names if name in weights]
     if not present:
         raise ModelError(f"{folder} has no embedding under a known name ({', '.join(names)})")
@@ -248,7 +244,7 @@ def _stored_positions(
     """Drop stored sinusoids; a stored table of other numbers is a learned one."""
     if family.positions not in ("sinusoidal_halves", "learned"):
         return config
-    names = [family.names(name, config)[0] for name in _TABLES]
+    names = [family.names(name, config)[0] for name in TABLES]
     tables = [weights[name][family.first_row :] for name in names if name in weights]
     # in a learned table only our own export has sinusoids
     kind = "sinusoidal" if family.positions == "learned" else config.positions
@@ -280,7 +276,7 @@ def _fill(network: Transformer, weights: dict[str, Tensor], family: Family, fold
                 weights.pop(name, None)
             continue
         parts = [weights.pop(name) for name in names]
-        if ours in _TABLES:
+        if ours in TABLES:
             parts = [parts[0][family.first_row :]]
         whole = parts[0][0] if ours == "output.bias" else torch.cat(parts)
         if whole.shape != parameter.shape:
@@ -298,114 +294,3 @@ def _fill(network: Transformer, weights: dict[str, Tensor], family: Family, fold
 def _some(names: list[str]) -> str:
     more = f" and {len(names) - 3} more weights" if len(names) > 3 else ""
     return ", ".join(names[:3]) + more
-
-
-# --------------------------------------------------------------------------------------------- out
-
-
-def to_huggingface(
-    bundle: Bundle, folder: str | Path, *, dtype: torch.dtype = torch.float32
-) -> str:
-    """Write a folder that ``AutoModelForSeq2SeqLM.from_pretrained`` loads.
-
-    Of our own vocabulary ``tokenizer.json`` holds the pieces only: case and inflection markers are
-    made by :class:`gec.text.subwords.Subwords`, which loads from the folder, too. A foreign
-    tokenizer is written as it came.
-
-    Args:
-        bundle: what is loaded.
-        folder: a new folder, or an empty one.
-        dtype: of the weights.
-
-    Returns:
-        The family (``model_type``) that was chosen.
-
-    Raises:
-        ModelError: no family expresses the network.
-        ConfigError: the folder holds something.
-    """
-    network, config = in_float32(bundle), bundle.transformer.config
-    preferred = bundle.config.get("origin", {}).get("family")
-    family = family_for(config, preferred)
-    weights = _their_weights(network, family)
-    folder = new_folder(folder)
-    save_tokenizer(bundle, folder)
-    ours = not isinstance(bundle.subwords, ForeignSubwords)
-    if ours:
-        _write(folder / "tokenizer_config.json", _tokenizer_config(bundle))
-    first = _their_first_tokens(config)
-    common = {
-        "model_type": family.model_type,
-        "architectures": [family.architecture],
-        "is_encoder_decoder": True,
-        "tie_word_embeddings": config.tie_embeddings,
-        "dtype": str(dtype).removeprefix("torch."),
-    }
-    values = common | first | family.writes(config)  # T5 means something else by "tie"
-    if ours:
-        values[_OURS] = "the subwords are made by gec.text.subwords, see docs/interop.md"
-    generation = {"max_length": config.max_positions, "num_beams": 1, "do_sample": False}
-    _write(folder / "generation_config.json", first | generation)
-    save_file(
-        {name: tensor.to(dtype).contiguous() for name, tensor in weights.items()},
-        folder / "model.safetensors",
-        metadata={"format": "pt"},
-    )
-    _write(folder / "config.json", values)
-    return family.model_type
-
-
-def _their_weights(network: Transformer, family: Family) -> dict[str, Tensor]:
-    config = network.config
-    weights: dict[str, Tensor] = {}
-    state = network.state_dict()
-    if config.tie_embeddings:
-        del state["output.weight"]
-    if config.positions.startswith("sinusoidal") and family.positions != config.positions:
-        state |= dict.fromkeys(_TABLES, network.position_table)
-    for ours, tensor in state.items():
-        names = family.names(ours, config)
-        if ours in _TABLES:  # rows that are never read
-            tensor = torch.cat([tensor.new_zeros(family.first_row, config.width), tensor])
-        if ours == "output.bias":
-            tensor = tensor[None]
-        parts = tensor.chunk(len(names))
-        weights |= {name: part.clone() for name, part in zip(names, parts, strict=True)}
-    shared = weights.get("model.shared.weight")
-    if config.source_vocab_size is not None:
-        weights["model.decoder.embed_tokens.weight"] = weights.pop("model.shared.weight")
-    elif not config.tie_embeddings and shared is not None:  # then nothing is tied in the library
-        for side in ("encoder", "decoder"):
-            weights[f"model.{side}.embed_tokens.weight"] = shared.clone()
-    return weights
-
-
-def _their_first_tokens(config: TransformerConfig) -> dict[str, Any]:
-    start = [*config.decoder_prefix, config.bos_id]
-    if len(start) > 2:
-        raise ModelError(
-            f"Hugging Face's generate forces one token after the first, this network {start[1:]}"
-        )
-    return {
-        "pad_token_id": config.pad_id,
-        "bos_token_id": config.source_prefix[0] if config.source_prefix else config.bos_id,
-        "eos_token_id": config.eos_id,
-        "decoder_start_token_id": start[0],
-        "forced_bos_token_id": start[1] if len(start) == 2 else None,
-        "forced_eos_token_id": None,
-    }
-
-
-def _tokenizer_config(bundle: Bundle) -> dict[str, Any]:
-    return {
-        "tokenizer_class": "PreTrainedTokenizerFast",
-        "pad_token": PAD,
-        "bos_token": BOS,
-        "eos_token": EOS,
-        "clean_up_tokenization_spaces": False,
-        "model_max_length": bundle.network.config.max_positions,
-    }
-
-
-def _write(path: Path, values: Mapping[str, Any]) -> None:
-    path.write_text(json.dumps(values, indent=2, sort_keys=True) + "\n", encoding="utf-8")

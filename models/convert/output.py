@@ -20,7 +20,7 @@ from gec.models.network.transformer import EncoderLayer, Transformer
 
 
 def new_folder(path: str | Path) -> Path:
-    """Create the folder to write to; raises ConfigError where it holds something already."""
+    """Create the folder to write to; raise ConfigError if it holds something already."""
     folder = Path(path)
     try:
         folder.mkdir(parents=True, exist_ok=True)
@@ -66,7 +66,7 @@ def named(tokens: Sequence[str | None]) -> list[str]:
 
 
 def needs(package: str) -> None:
-    """Raise ModelError, naming the extra, where an optional package is missing."""
+    """Raise ModelError, naming the extra, if an optional package is missing."""
     try:
         import_module(package)
     except ModuleNotFoundError as error:
@@ -74,7 +74,7 @@ def needs(package: str) -> None:
 
 
 def in_float32(bundle: Bundle) -> Transformer:
-    """Return the bundle's network in float32, itself where it is; raises ModelError in int8."""
+    """Return the bundle's network in float32, itself if it is already; raise ModelError in int8."""
     network = bundle.transformer
     if not isinstance(cast(EncoderLayer, network.encoder[0]).ffn.up, nn.Linear):
         raise ModelError("an int8 network cannot be exported: load the bundle in fp32")

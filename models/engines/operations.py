@@ -1,12 +1,12 @@
-"""How much work decoding is: floating-point operations, memory traffic, arithmetic intensity.
+"""The work of decoding: floating-point operations, memory traffic, arithmetic intensity.
 
-Counted from the architecture and from the blocks that were really scored, as Kim et al. 2023
-(section 2, Figure 8) do for the small and the large model: generating token by token reads all the
-weights for one token's arithmetic, scoring a draft reads them once for all of its tokens.
+The work is counted from the architecture and from the scored blocks, as Kim et al. 2023 (section 2,
+Figure 8) do for the small and the large model: generating token by token reads all weights for one
+token's arithmetic, scoring a draft reads them once for all of its tokens.
 
-A multiplication and an addition are two operations. Counted are the matrix products and attention;
-norms, activations, softmax and embeddings are not. Traffic is what a pass must read and write at
-least: the weights once, keys and values of every row, the logits; other activations stay in cache.
+A multiplication and an addition are two operations. Matrix products and attention are counted;
+norms, activations, softmax and embeddings are not. Traffic is the least that a pass must read and
+write: the weights once, keys and values of every row, the logits; other activations stay in cache.
 
 Shapes: S source length (EOS included), T block length, L cached tokens, D width, F feed-forward
 width, V vocabulary.
@@ -31,9 +31,9 @@ class Operations:
     """Work that adds up.
 
     Attributes:
-        passes: of the decoder; a batch is one pass.
+        passes: passes of the decoder; a batch is one pass.
         flops: floating-point operations.
-        bytes: read and written.
+        bytes: bytes read and written.
     """
 
     passes: int = 0
@@ -47,15 +47,15 @@ class Operations:
 
     @property
     def intensity(self) -> float:
-        """Operations a byte of traffic."""
+        """Operations per byte of traffic."""
         return self.flops / max(1, self.bytes)
 
 
 def encoding(config: TransformerConfig, sources: Sequence[int], size: int = 4) -> Operations:
     """Return the work of encoding sources of these lengths, padded to the longest.
 
-    The keys and values of the source for every decoder layer are part of it. ``size``: bytes of
-    a number.
+    This includes the keys and values of the source for every decoder layer. ``size`` is the number
+    of bytes of a number.
     """
     b, s, d, f = len(sources), max(sources), config.width, config.ffn_width
     layer_weights = 4 * d * d + 2 * d * f
@@ -77,7 +77,7 @@ def decoding(
     b, t, s, d = len(blocks), max(blocks), max(sources), config.width
     f = config.decoder_ffn_width or config.ffn_width
     end = max(starts) + t
-    layer_weights = 6 * d * d + 2 * d * f  # self-attention, and query and output of the other
+    layer_weights = 6 * d * d + 2 * d * f  # self-attention; cross-attention's query and output
     weights = config.decoder_layers * layer_weights + config.vocab_size * d
     attention = config.decoder_layers * 4 * t * (end + s) * d
     cached = config.decoder_layers * 2 * d * (sum(starts) + b * s)  # read
@@ -86,7 +86,7 @@ def decoding(
 
 
 class Counted:
-    """A model that counts its work; it scores as the one it wraps."""
+    """A model that counts its work and scores like the model that it wraps."""
 
     def __init__(self, model: Model, config: TransformerConfig, size: int = 4) -> None:
         self.model, self.config, self.size = model, config, size
@@ -95,6 +95,7 @@ class Counted:
         self.total = Operations()
 
     def start(self, sources: Sequence[Sequence[int]]) -> tuple[Any, list[int]]:
+        """Return the model's memory of the sources, and their lengths; count the encoding."""
         lengths = [len(source) + 1 for source in sources]
         self.total += encoding(self.config, lengths, self.size)
         return self.model.start(sources), lengths
@@ -105,26 +106,29 @@ class Counted:
         tokens: Sequence[Sequence[int]],
         starts: Sequence[int],
     ) -> Scores:
+        """Return the model's scores of the block, and count the pass."""
         blocks = [len(block) for block in tokens]
         self.total += decoding(self.config, memory[1], starts, blocks, self.size)
         return self.model.verify(memory[0], tokens, starts)
 
     def select(self, memory: tuple[Any, list[int]], rows: Sequence[int]) -> tuple[Any, list[int]]:
+        """Return the memory of the given rows."""
         return self.model.select(memory[0], rows), [memory[1][row] for row in rows]
 
     def join(
         self, memory: tuple[Any, list[int]], other: tuple[Any, list[int]]
     ) -> tuple[Any, list[int]]:
+        """Return the memory of both memories' rows."""
         return self.model.join(memory[0], other[0]), memory[1] + other[1]
 
 
 def counted(parts: Parts) -> tuple[Parts, list[Counted]]:
     """Return the parts with models that count their work, and these models, the verifier first.
 
-    Other drafters (blocks, heads, an early exit) are left out: their work is not counted.
+    Other drafters (blocks, heads, an early exit) are left out, because nothing counts their work.
 
     Raises:
-        ModelError: the verifier is no bare Transformer.
+        ModelError: the verifier is not a bare Transformer.
     """
     models = [
         Counted(model, model.network.config)

@@ -18,8 +18,8 @@ import torch.nn.functional as F
 from torch import Tensor
 
 from gec.models.convert.fairseq_compat import load_fairseq
-from gec.models.convert.fairseq_format import EOS, PAD
-from gec.models.convert.fairseq_format import PLUGIN as ARCHITECTURE
+from gec.models.convert.fairseq_settings import PLUGIN as ARCHITECTURE
+from gec.models.load.fairseq_symbols import EOS, PAD
 from gec.models.network.nat import NatConfig, NatTransformer
 from gec.models.network.transformer import TransformerConfig
 

@@ -14,14 +14,6 @@ from gec.models.network.llama import LlamaConfig
 from gec.text.byte_pairs import BytePairs
 
 
-def of_recipe(path: Path) -> Pretrained:
-    """Read a recipe's ``[pretrained]``; what does not fit raises ConfigError."""
-    from gec.models.training.recipe import build, read_layers
-
-    source: Pretrained = build(path, Pretrained, read_layers(path).get("pretrained"), "pretrained")
-    return source
-
-
 def of_settings(values: Any, where: Path) -> Pretrained:
     """Read the same table of a ``config.json``; what does not fit raises ModelError."""
     try:

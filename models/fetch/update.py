@@ -8,22 +8,19 @@ quantizer of least mean squared error for a normal distribution (Max 1960, table
 
 from __future__ import annotations
 
-import argparse
 import hashlib
 import json
 import shutil
-from collections.abc import Mapping, Sequence
-from dataclasses import asdict
+from collections.abc import Mapping
 from pathlib import Path
 
 import torch
 from safetensors.torch import load_file, save_file
 from torch import Tensor
 
-from gec.correct.corrector import BALANCED
 from gec.errors import ModelError
-from gec.models.fetch import pretrained, store
-from gec.models.load import bundle
+from gec.models.fetch import pretrained
+from gec.models.load import bundle, places
 from gec.models.network.llama import Llama, LlamaConfig
 from gec.text.ngrams import NGrams
 from gec.text.spelling import Speller
@@ -122,7 +119,7 @@ def assemble(folder: Path, out: Path, given: Path | None = None) -> None:
     network = Llama(architecture)
     network.load_state_dict(state | {"output.weight": state["embedding.weight"]})
     network.restore_buffers()
-    words_from = bundle.find(str(parts)) if parts else None
+    words_from = places.find(str(parts)) if parts else None
     made = bundle.Bundle(
         folder.name,
         config | {"update": digest_of(folder), "network": architecture.to_dict()},
@@ -138,7 +135,7 @@ def assemble(folder: Path, out: Path, given: Path | None = None) -> None:
 
 def digest(name: str) -> str:
     """Return what tells a shipped update from an earlier one."""
-    return digest_of(store.UPDATES / name)
+    return digest_of(places.UPDATES / name)
 
 
 def digest_of(folder: Path) -> str:
@@ -160,50 +157,3 @@ def write_settings(folder: Path, config: Mapping[str, object]) -> None:
     """Write the update's ``config.json``."""
     text = json.dumps(dict(config), indent=2, sort_keys=True)
     (folder / "config.json").write_text(text + "\n", encoding="utf-8")
-
-
-def make(recipe: Path, weights: Sequence[Path], out: Path, parts: str | None = None) -> None:
-    """Make an update of a fine-tuning run's weights, or of the mean of several runs'.
-
-    Settings and calibration of an update that is there already are kept.
-
-    Args:
-        weights: ``weights.safetensors`` of each run.
-        parts: the shipped bundle whose dictionary and n-grams go into the bundle.
-
-    Raises:
-        ConfigError, ModelError: a recipe or weights that cannot be used.
-    """
-    source = pretrained.of_recipe(recipe)
-    architecture, base, _ = pretrained.load(source)
-    states = []
-    for path in weights:
-        with guarded(f"cannot read {path}"):
-            states.append(load_file(path))
-        if {n: t.shape for n, t in states[-1].items()} != {n: t.shape for n, t in base.items()}:
-            raise ModelError(f"{path} holds the weights of another network than {source.package}")
-    tuned = {name: torch.stack([s[name] for s in states]).mean(0) for name in base}
-    before = read_json(out / "config.json") if (out / "config.json").is_file() else {}
-    write(out, base, tuned | {"embedding.weight": base["embedding.weight"]})
-    write_settings(
-        out,
-        {"settings": {BALANCED: {"tolerance": 0.0}}}
-        | before
-        | {
-            "name": out.name,
-            "task": "gec",
-            "language": "en",
-            "network": architecture.to_dict(),
-            "pretrained": asdict(source),
-        }
-        | ({"parts": parts} if parts else {}),
-    )
-
-
-def make_main(args: argparse.Namespace) -> int:
-    """``gec model make RECIPE WEIGHTS... --out UPDATE [--parts NAME] [--bundle FOLDER]``"""
-    out = Path(args.out)
-    make(Path(args.recipe), [Path(name) for name in args.weights], out, args.parts)
-    if args.bundle:
-        assemble(out, Path(args.bundle))
-    return 0

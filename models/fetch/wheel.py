@@ -1,12 +1,11 @@
 """A fetched model as a wheel of its own: ``make model-wheel``, for machines that reach no index.
 
 The wheel holds one package, ``gec_model_NAME``, of the bundle's files and no code. Where it is
-installed, :func:`gec.models.load.bundle.find` finds the bundle by its name.
+installed, :func:`gec.models.load.places.find` finds the bundle by its name.
 """
 
 from __future__ import annotations
 
-import importlib.util
 import shutil
 import subprocess
 import sys
@@ -15,6 +14,7 @@ from pathlib import Path
 
 from gec import __version__
 from gec.errors import ModelError
+from gec.models.load.places import package_of
 
 _PROJECT = """\
 [build-system]
@@ -33,21 +33,6 @@ packages = ["{package}"]
 [tool.setuptools.package-data]
 "{package}" = ["*"]
 """
-
-
-def package_of(name: str) -> str:
-    """Return the import name of a model's package."""
-    return "gec_model_" + name.replace("-", "_")
-
-
-def installed(name: str) -> Path | None:
-    """Return the folder of a model that is installed as a wheel, None where it is not."""
-    package = package_of(name)
-    if not package.isidentifier():
-        return None
-    spec = importlib.util.find_spec(package)
-    places = list(spec.submodule_search_locations or ()) if spec else []
-    return Path(places[0]) if places else None
 
 
 def build(bundle: Path, out: Path) -> Path:
@@ -81,6 +66,6 @@ def build(bundle: Path, out: Path) -> Path:
 
 
 if __name__ == "__main__":
-    from gec.models.load import bundle as bundles
+    from gec.models.load.places import find
 
-    print(build(bundles.find(sys.argv[1]), Path(sys.argv[2])))
+    print(build(find(sys.argv[1]), Path(sys.argv[2])))

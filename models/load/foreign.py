@@ -23,7 +23,7 @@ from tokenizers import Tokenizer
 
 from gec.errors import ModelError
 from gec.extras import missing
-from gec.models.convert.fairseq_tokenizer import FairseqTokenizer
+from gec.models.load.fairseq_tokenizer import FairseqTokenizer
 from gec.text.inflection import Inflections
 from gec.text.words import split_words
 from gec.untrusted import guarded, read_text, read_tokenizer
@@ -46,10 +46,10 @@ class TextTokenizer(Protocol):
         """Return ids as readable strings, for traces."""
 
     def token(self, i: int) -> str | None:
-        """Return the string an id stands for in the vocabulary, None where it has none."""
+        """Return the string an id stands for in the vocabulary, None if it has none."""
 
     def wrapping(self) -> list[int]:
-        """Return the ids that its model expects around an empty source, [] where unknown."""
+        """Return the ids that its model expects around an empty source, [] if unknown."""
 
     def save(self, folder: Path) -> None:
         """Write what :data:`ENGINES` needs to load it again."""
@@ -160,7 +160,7 @@ class TransformersTokenizer(_Readable):
             raise ModelError(f"cannot load the tokenizer of {folder}: {reason}") from error
 
     def fast(self) -> JsonTokenizer | None:
-        """Return it as a ``tokenizer.json``, where it is one underneath."""
+        """Return it as a ``tokenizer.json``, if it is one underneath."""
         backend = getattr(self._tokenizer, "backend_tokenizer", None)
         return None if backend is None else JsonTokenizer(Tokenizer.from_str(backend.to_str()))
 
@@ -216,7 +216,7 @@ class ForeignSubwords:
 
     @property
     def fingerprint(self) -> str:
-        """A hash that is equal where both give every id the same token and read the same text."""
+        """A hash that is equal if both give every id the same token and read the same text."""
         known = json.dumps([self.settings, self.tokens(len(self))])
         return hashlib.sha256(known.encode()).hexdigest()[:16]
 
@@ -277,7 +277,7 @@ class ForeignSubwords:
 
 
 def of_huggingface(folder: Path, *, spacing: str = "plain") -> ForeignSubwords:
-    """Return a Hugging Face folder's tokenizer, as a ``tokenizer.json`` where it can be one.
+    """Return a Hugging Face folder's tokenizer, as a ``tokenizer.json`` if it can be one.
 
     Raises:
         ModelError: there is none, or the package that can run it is missing.

@@ -33,20 +33,18 @@ from gec.models.engines.heads_verifier import HeadsVerifier
 from gec.models.engines.nat_blocks import TransformerBlocks
 from gec.models.engines.quantization import check_finite, count_parameters
 from gec.models.engines.verifier import Verifier
-from gec.models.load.bundle import (
+from gec.models.load.bundle import check_vocabulary, read_config, write_config
+from gec.models.load.foreign import ForeignSubwords, TextTokenizer
+from gec.models.load.places import find
+from gec.models.load.prefixes import engine, verifier
+from gec.models.load.weights import (
     check_sizes,
-    check_vocabulary,
-    find,
     laid_out,
-    read_config,
     read_tensors,
     read_weights,
     reason,
-    write_config,
     write_weights,
 )
-from gec.models.load.foreign import ForeignSubwords, TextTokenizer
-from gec.models.load.prefixes import engine, verifier
 from gec.models.network.heads import Heads
 from gec.models.network.nat import NatConfig, NatTransformer
 from gec.models.network.transformer import Transformer, TransformerConfig
@@ -81,6 +79,7 @@ class GenerationBundle:
 
     @property
     def limit(self) -> LengthLimit:
+        """The limit of an output's length."""
         return LengthLimit(**self.config.get("limit", {}))
 
     def parts(self) -> Parts:
@@ -125,7 +124,7 @@ def _own(bundle: GenerationBundle) -> OwnVocabulary:
 
 
 def fingerprint(vocabulary: TextCodec) -> str:
-    """Return a hash that differs where ids mean other tokens, of any bundle's vocabulary."""
+    """Return a hash of any bundle's vocabulary; it differs if ids mean other tokens."""
     if isinstance(vocabulary, OwnVocabulary):
         return vocabulary.fingerprint
     foreign = cast(TextTokenizer, vocabulary)

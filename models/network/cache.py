@@ -1,11 +1,11 @@
-"""Keys and values that a decoder keeps between passes, and where a block of tokens stands in them.
+"""Keys and values that a decoder keeps between passes, and the positions of a block of tokens.
 
 Shapes: B rows, S source length, T longest block, N tokens of all blocks, D model width, H heads.
 
-A block comes in one of two layouts. *Padded*: [B, T, ...], shorter rows filled up. *Packed*:
-[N, ...], the rows' tokens one after another and nothing for padding, which is what a pass costs
-when one row drafts a sentence and its neighbours a token each. Only attention looks at rows; it is
-padded for it and packed again (:meth:`Positions.spread`, :meth:`Positions.gather`).
+A block comes in one of two layouts. *Padded*: [B, T, ...], with padding behind the shorter rows.
+*Packed*: [N, ...], the rows' tokens one after another without padding, which saves work if one row
+drafts a sentence and its neighbours a token each. Only attention looks at rows: a packed block is
+padded for attention and packed again (:meth:`Positions.spread`, :meth:`Positions.gather`).
 """
 
 from __future__ import annotations
@@ -22,18 +22,18 @@ from gec.models.network.packing import Packing
 
 @dataclass(slots=True)
 class Positions:
-    """Where a block stands: row r covers positions ``starts[r] .. starts[r] + T - 1``."""
+    """The positions of a block: row r covers ``starts[r] .. starts[r] + T - 1``."""
 
-    index: Tensor  # [T] when all rows start at the same place, else [B, T]; [N] when packed
+    index: Tensor  # [T] if all rows start at the same position, else [B, T]; [N] if packed
     start: int | None  # the common start, or None
-    end: int  # one past the last position any row writes
-    mask: Tensor | None  # [B or 1, 1, T, end], True where a key may be seen; None: see `causal`
+    end: int  # one past the last position that any row writes
+    mask: Tensor | None  # [B or 1, 1, T, end], True at visible keys; None: `causal` decides
     causal: bool
     packed: Packing | None = None
 
     @classmethod
     def of(cls, starts: Sequence[int], block: int, device: torch.device) -> Positions:
-        """Lay out a padded block of ``block`` tokens after ``starts[r]`` cached ones in row r."""
+        """Return the positions of a padded block: T = ``block``, after ``starts[r]`` in row r."""
         end = max(starts) + block
         if len(set(starts)) == 1:
             start = starts[0]
@@ -48,7 +48,7 @@ class Positions:
 
     @classmethod
     def pack(cls, starts: Sequence[int], lengths: Sequence[int], device: torch.device) -> Positions:
-        """Lay out a packed block of ``lengths[r]`` tokens after ``starts[r]`` ones in row r."""
+        """Return the positions of a packed block: ``lengths[r]`` after ``starts[r]`` in row r."""
         longest = max(lengths)
         first = torch.tensor(starts, device=device)
         packing = Packing.of(lengths, device)
@@ -59,18 +59,18 @@ class Positions:
         return cls(index, None, end, mask[:, None], False, packing)
 
     def spread(self, x: Tensor) -> Tensor:
-        """Return [B, T, ...] of a block in its layout; padding is zero."""
+        """Return a block in its own layout as [B, T, ...]; padding is zero."""
         return x if self.packed is None else self.packed.spread(x)
 
     def gather(self, x: Tensor) -> Tensor:
-        """Return [B, T, ...] in the block's layout."""
+        """Return [B, T, ...] in the block's own layout."""
         return x if self.packed is None else self.packed.gather(x)
 
 
 class SelfCache:
     """Keys and values of one layer's self-attention, [B, capacity, H, D/H].
 
-    The cache is truncated by writing over it: what lies beyond a row's length is never read.
+    Writing over the cache truncates it: nothing beyond a row's length is ever read.
     """
 
     def __init__(self, empty: Tensor) -> None:
@@ -90,7 +90,7 @@ class SelfCache:
             b, capacity = self.keys.shape[:2]
             packed = positions.packed
             rows = packed.rows if packed else torch.arange(b, device=k.device)[:, None]
-            places = (rows * capacity + positions.index).flatten()
+            places = (rows * capacity + positions.index).flatten()  # [B T] or [N]
             shape = -1, *self.keys.shape[2:]
             self.keys.view(shape).index_copy_(0, places, k.reshape(shape))
             self.values.view(shape).index_copy_(0, places, v.reshape(shape))
@@ -101,7 +101,7 @@ class SelfCache:
         self.keys, self.values = self.keys[rows], self.values[rows]
 
     def join(self, other: SelfCache) -> None:
-        """Append another cache's rows; the shorter of both is padded."""
+        """Append another cache's rows; the shorter cache is padded."""
         self.keys, self.values = _stack(self.keys, other.keys), _stack(self.values, other.values)
 
     def _reserve(self, length: int) -> None:
@@ -113,17 +113,19 @@ class SelfCache:
 
 
 class LayerCache(SelfCache):
-    """Keys and values of one decoder layer, and those of the source, [B, S, H, D/H]."""
+    """Keys and values of one decoder layer, and the source's, [B, S, H, D/H]."""
 
     def __init__(self, source_keys: Tensor, source_values: Tensor) -> None:
         super().__init__(source_keys.new_zeros(source_keys.shape[0], 0, *source_keys.shape[2:]))
         self.source_keys, self.source_values = source_keys, source_values
 
     def select(self, rows: Tensor) -> None:
+        """Keep (and reorder or repeat) the given rows, also of the source."""
         super().select(rows)
         self.source_keys, self.source_values = self.source_keys[rows], self.source_values[rows]
 
     def join(self, other: SelfCache) -> None:
+        """Append another :class:`LayerCache`'s rows, also of the source."""
         assert isinstance(other, LayerCache)
         super().join(other)
         self.source_keys = _stack(self.source_keys, other.source_keys)
@@ -131,12 +133,13 @@ class LayerCache(SelfCache):
 
 
 class PassingCache(LayerCache):
-    """A cache that stores nothing: the block is the whole target, and gradients flow."""
+    """A cache that stores nothing, for training: the block is the whole target."""
 
     def __init__(self, cache: LayerCache) -> None:
         self.source_keys, self.source_values = cache.source_keys, cache.source_values
 
     def write(self, k: Tensor, v: Tensor, positions: Positions) -> tuple[Tensor, Tensor]:
+        """Return the block's own keys and values, through which gradients flow."""
         return k, v
 
 

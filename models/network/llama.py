@@ -24,7 +24,7 @@ from gec.models.network.transformer import attention
 from gec.untrusted import size_of
 
 MOST_LAYERS, LARGEST_TABLE, LONGEST_SEPARATOR = 256, 1 << 22, 64
-"""More than any network of this kind that a CPU corrects with."""
+"""Limits above those of any such network with which a CPU corrects."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -33,14 +33,15 @@ class LlamaConfig:
 
     Attributes:
         vocab_size: entries of the vocabulary.
-        width: D, of all hidden states.
-        heads, kv_heads: query heads, and key and value heads that groups of them share.
-        ffn_width: of the gate and of what it multiplies.
-        layers: how many.
+        width: D, the width of all hidden states.
+        heads, kv_heads: query heads, and key and value heads, each of which a group of query
+            heads shares.
+        ffn_width: width of the gate and of what the gate multiplies.
+        layers: number of layers.
         max_positions: the most tokens of prefix, source, separator and output together.
         rope_base: base of the rotation's wavelengths.
-        norm_epsilon: added to the mean square.
-        bos_id, eos_id: the first token of all, and the one that ends an output.
+        norm_epsilon: number added to the mean square.
+        bos_id, eos_id: the first token, and the token that ends an output.
         separator: ids between source and output.
     """
 
@@ -84,7 +85,7 @@ class LlamaConfig:
 
     @property
     def tie_embeddings(self) -> bool:
-        """The output projection is the embedding."""
+        """True: the output projection is the embedding."""
         return True
 
     @property
@@ -98,14 +99,17 @@ class LlamaConfig:
 
     @classmethod
     def from_dict(cls, values: dict[str, Any]) -> LlamaConfig:
-        """Build from a bundle's ``config.json``; unknown keys raise ModelError."""
+        """Return the settings of a ``config.json``; unknown keys raise ModelError."""
         values = {name: value for name, value in values.items() if name != "family"}
         if unknown := sorted(set(values) - {field.name for field in fields(cls)}):
             raise ModelError(f"unknown architecture settings: {', '.join(unknown)}")
         return cls(**values)
 
     def check_size(self, path: Path) -> None:
-        """Refuse a network that the file at ``path`` is too small for, before it takes memory."""
+        """Raise ModelError if the file at ``path`` is too small for the network's weights.
+
+        This check comes before anything is allocated.
+        """
         inner = (self.heads + 2 * self.kv_heads) * self.head_width
         layer = self.width * (inner + self.width + 3 * self.ffn_width)
         if self.layers > MOST_LAYERS or self.max_positions * self.head_width > LARGEST_TABLE:
@@ -129,9 +133,9 @@ def rotations(config: LlamaConfig, length: int) -> tuple[Tensor, Tensor]:
 
 
 def rotate(x: Tensor, heads: int, cos: Tensor, sin: Tensor) -> Tensor:
-    """Return x [..., all heads, d] with its first ``heads`` heads rotated, the rest as it is.
+    """Return ``x`` [..., all heads, d] with its first ``heads`` heads rotated.
 
-    Pairs (i, i + d/2) of a head turn by the angles of its place; cos and sin are [..., 1, d/2].
+    Pairs (i, i + d/2) of a head turn by the angles of the position; cos and sin are [..., 1, d/2].
     """
     first, second = x[..., :heads, :].chunk(2, -1)
     turned = torch.cat([first * cos - second * sin, second * cos + first * sin], -1)
@@ -139,13 +143,13 @@ def rotate(x: Tensor, heads: int, cos: Tensor, sin: Tensor) -> Tensor:
 
 
 def gate(x: Tensor) -> Tensor:
-    """Return silu(a) * b [..., F] of x [..., 2 F], a before b (Shazeer 2020, equation 6)."""
+    """Return silu(a) * b [..., F] of ``x`` = [a, b] [..., 2 F] (Shazeer 2020, equation 6)."""
     first, second = x.chunk(2, -1)
     return F.silu(first) * second
 
 
 class RMSNorm(nn.Module):
-    """x divided by the root of its mean square, times a weight; no mean is taken off, no bias."""
+    """Divides x by the root of its mean square and multiplies by a weight; no mean, no bias."""
 
     def __init__(self, width: int, epsilon: float) -> None:
         super().__init__()
@@ -183,16 +187,16 @@ class Attention(nn.Module):
     def block(
         self, x: Tensor, cos: Tensor, sin: Tensor, cache: SelfCache, positions: Positions
     ) -> Tensor:
-        """Map the tokens of a packed block [N, D], each seeing its row's cache and itself."""
+        """Map a packed block [N, D] to the same; a token sees its row's cache up to itself."""
         q, k, v = self.project(x, cos, sin)
         k, v = cache.write(k, v, positions)  # [B, end, G, d]
         y = self.attend(positions.spread(q), k, v, positions.mask)
         return self.out(positions.gather(y))
 
     def attend(self, q: Tensor, k: Tensor, v: Tensor, mask: Tensor | None) -> Tensor:
-        """Return [B, T, D] of q [B, T, H, d] over k, v [B, S, G, d]; no output layer yet.
+        """Return [B, T, D], before the output layer, of q [B, T, H, d] and k, v [B, S, G, d].
 
-        The queries that share a head of keys are so many queries of one head.
+        The query heads that share a key head become more queries of one head.
         """
         b, t, heads, d = q.shape
         shared = heads // self.kv_heads
@@ -205,7 +209,7 @@ class Attention(nn.Module):
         return y.reshape(b, t, heads * d)
 
     def forward(self, x: Tensor, cos: Tensor, sin: Tensor) -> Tensor:
-        """Map whole rows [B, T, D] to the same, each place seeing itself and those before."""
+        """Map whole rows [B, T, D] to the same; a position sees itself and those before it."""
         q, k, v = self.project(x, cos, sin)
         b, t, _, d = q.shape
         groups, shared = self.kv_heads, self.heads // self.kv_heads
@@ -234,7 +238,7 @@ class FeedForward(nn.Module):
 
 
 class Layer(nn.Module):
-    """Attention and feed-forward, each behind a norm and beside a skip connection."""
+    """Attention and feed-forward network, each after a norm and with a skip connection."""
 
     def __init__(self, config: LlamaConfig) -> None:
         super().__init__()
@@ -246,7 +250,7 @@ class Layer(nn.Module):
     def block(
         self, x: Tensor, cos: Tensor, sin: Tensor, cache: SelfCache, positions: Positions
     ) -> Tensor:
-        """Map the tokens of a packed block [N, D] to the same."""
+        """Map a packed block [N, D] to the same."""
         x = x + self.attention.block(self.attention_norm(x), cos, sin, cache, positions)
         return x + self.ffn(self.ffn_norm(x))
 
@@ -276,11 +280,11 @@ class Llama(nn.Module):
 
     @property
     def device(self) -> torch.device:
-        """Where the weights are."""
+        """The device of the weights."""
         return self.norm.weight.device
 
     def caches(self, rows: int) -> list[SelfCache]:
-        """Return an empty cache per layer for so many rows."""
+        """Return an empty cache of ``rows`` rows for each layer."""
         weight, config = self.norm.weight, self.config
         empty = weight.new_zeros(rows, 0, config.kv_heads, config.head_width)
         return [SelfCache(empty) for _ in self.layers]
@@ -288,7 +292,7 @@ class Llama(nn.Module):
     def decode_block(
         self, tokens: Tensor, caches: list[SelfCache], positions: Positions, wanted: Tensor
     ) -> Tensor:
-        """Return the hidden states [M, D] of a packed block [N] where ``wanted`` [N] marks M."""
+        """Return the hidden states [M, D] at the M tokens of a block [N] that ``wanted`` marks."""
         x = self.embedding(tokens)  # [N, D]
         cos, sin = (part[positions.index, None].to(x) for part in self.angles())  # [N, 1, d/2]
         for layer, cache in zip(cast(Iterable[Layer], self.layers), caches, strict=True):
@@ -296,16 +300,16 @@ class Llama(nn.Module):
         return self.norm(x[wanted])
 
     def angles(self) -> tuple[Tensor, Tensor]:
-        """Return cosines and sines [max_positions, d/2], made once."""
+        """Return cosines and sines [max_positions, d/2], which are computed once."""
         if self._angles is None or self._angles[0].device != self.device:
             cos, sin = rotations(self.config, self.config.max_positions)
             self._angles = cos.to(self.device), sin.to(self.device)
         return self._angles
 
     def forward(self, tokens: Tensor, wanted: Tensor) -> Tensor:
-        """Return the logits [N, V] at the N places that ``wanted`` [B, T] marks.
+        """Return the logits [N, V] at the N positions that ``wanted`` [B, T] marks.
 
-        Rows of ``tokens`` [B, T] are padded on the right with any id: no place sees what follows.
+        Any id may pad rows of ``tokens`` [B, T] on the right: no position sees what follows it.
         """
         cos, sin = rotations(self.config, tokens.shape[1])
         x = self.embedding(tokens)

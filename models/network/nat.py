@@ -4,13 +4,13 @@ Ge et al. 2022, section 4.1; Xia et al. 2022, section 3.2. An encoder-decoder wh
 ``[decoded prefix ; k x MASK]`` and predicts a token at every MASK. Shapes: B rows, S source
 length, P longest prefix (BOS included), k block size, T = P + k, D width, V vocabulary.
 
-Two options the papers name as future work: the drafter may read the verifier's encoder output
+The papers name two options as future work: the drafter may read the verifier's encoder output
 instead of encoding again, and its prefix may be causal, so that the states of the prefix do not
 depend on the MASKs and are cached like the verifier's.
 
-Four more options make it the network of the papers' release (fairseq's ``--arch block``), so that
-its checkpoints can be read: MASK is a token of the vocabulary and is fed with what an attention
-from its place copies of the source's embeddings, the prefix has no BOS, and positions are added
+Four more options give the network of the papers' release (fairseq's ``--arch block``), so that its
+checkpoints can be read: MASK is a token of the vocabulary; a MASK is fed the embeddings that an
+attention from its position copies from the source; the prefix has no BOS; and positions are added
 anew before every layer of the decoder.
 """
 
@@ -30,23 +30,24 @@ from gec.models.network.transformer import Transformer, TransformerConfig
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NatConfig:
-    """What a drafter is besides its network.
+    """The settings of a drafter besides those of its network.
 
     Attributes:
-        block: the largest k it is trained for.
-        causal_prefix: prefix tokens do not see what follows them; then their states are cached.
-        shared_encoder: it has no encoder and reads the verifier's, which must be as wide.
-        mask_id: the token of the vocabulary that is MASK; None: one past the vocabulary, with a
-            vector of its own.
-        begins_with_bos: the decoder is fed BOS before the prefix.
-        layer_positions: positions are added before every layer of the decoder, not once.
-        copies_source: MASKs are not fed their embedding but one copied of the source.
+        block: the largest k that the drafter is trained for.
+        causal_prefix: whether prefix tokens see only tokens before them; their states are cached.
+        shared_encoder: whether the drafter has no encoder and reads the verifier's output, which
+            must be as wide.
+        mask_id: the id of MASK in the vocabulary; None: one past the vocabulary, with a vector of
+            its own.
+        begins_with_bos: whether the decoder is fed BOS before the prefix.
+        layer_positions: whether positions are added before every layer of the decoder, not once.
+        copies_source: whether MASKs are fed embeddings copied from the source, not their own.
     """
 
     block: int = 25
     causal_prefix: bool = False
     shared_encoder: bool = False
-    # what follows is written only where it differs from the default
+    # to_dict leaves out the following settings if they have their defaults
     mask_id: int | None = None
     begins_with_bos: bool = True
     layer_positions: bool = False
@@ -65,7 +66,7 @@ class NatConfig:
             raise ModelError("copies_source needs an encoder of its own, not shared_encoder")
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the settings for a ``config.json``, which older versions read where they can."""
+        """Return the settings for a ``config.json``, without later ones at their defaults."""
         late = ("mask_id", "begins_with_bos", "layer_positions", "copies_source")
         defaults = {field.name: field.default for field in fields(self)}
         values = asdict(self)
@@ -73,6 +74,7 @@ class NatConfig:
 
     @classmethod
     def from_dict(cls, values: dict[str, Any]) -> NatConfig:
+        """Return the settings of a ``config.json``; unknown keys raise ModelError."""
         try:
             return cls(**values)
         except TypeError as error:
@@ -116,9 +118,10 @@ class NatTransformer(Transformer):
         return x + masked[..., None] * self.mask.to(x.dtype)  # the pad's embedding is zero
 
     def copied_source(self, source: Tensor) -> list[LayerCache]:
-        """Return what MASKs copy of [B, S] ids, as one more cache behind the layers', or nothing.
+        """Return one more cache, for what MASKs copy from source ids [B, S], or an empty list.
 
-        Its values are the source's embeddings, its keys these with their places, of one head.
+        The cache has one head: its values are the source's embeddings, its keys the embeddings
+        plus positions. In a list of caches it stands after those of the layers.
         """
         if not self.nat.copies_source:
             return []
@@ -134,7 +137,10 @@ class NatTransformer(Transformer):
         positions: Positions,
         source_mask: Tensor | None = None,
     ) -> Tensor:
-        """Do as the Transformer's; behind the layers' caches stands :meth:`copied_source`."""
+        """Return the hidden states as :meth:`Transformer.decode_block` does.
+
+        ``caches`` are the layers' caches and then those of :meth:`copied_source`.
+        """
         if not self.nat.layer_positions:
             return super().decode_block(tokens, caches, positions, source_mask)
         x = self._tokens(tokens, "decoder")
@@ -152,9 +158,10 @@ class NatTransformer(Transformer):
         return hidden
 
     def _copied(self, places: Tensor, source: LayerCache, mask: Tensor | None) -> Tensor:
-        """Return a mean of the source's embeddings for each place [B, T, D], weighted by attention.
+        """Return a mean [B, T, D] of the source's embeddings for each position [B, T, D].
 
-        One head without scaling: the query is the place, the keys have theirs, the values do not.
+        Attention with one head, without scaling, weighs the embeddings: the query is the position,
+        the keys include their positions, the values do not.
         """
         keys, values = source.source_keys.squeeze(2), source.source_values.squeeze(2)  # [B, S, D]
         mask = None if mask is None else mask.squeeze(1)  # [B, 1, S]
@@ -173,9 +180,10 @@ class NatTransformer(Transformer):
         """Return the hidden states [B, k, D] of the blocks, computing every prefix anew.
 
         Args:
-            tokens: [B, T], row r a prefix of ``prefixes[r]`` tokens and k more, MASKs or (glanced
-                at in training) tokens; the rest is padding.
-            caches: the source's keys and values; nothing is stored in them.
+            tokens: [B, T]; row r is a prefix of ``prefixes[r]`` tokens, then k MASKs or (if shown
+                in training) tokens, then padding.
+            prefixes: [B] lengths of the prefixes.
+            caches: the source's keys and values; the pass stores nothing in them.
         """
         width = tokens.shape[1]
         mask = block_mask(prefixes, k, width, causal_prefix=self.nat.causal_prefix)
@@ -195,20 +203,22 @@ class NatTransformer(Transformer):
         glanced: float = 0.0,
         encoded: Tensor | None = None,
     ) -> tuple[Tensor, Tensor, Tensor]:
-        """Predict the block of every row behind its prefix, as in training.
+        """Predict the block of every row after its prefix, as in training.
 
-        With ``glanced`` the block is predicted from MASKs first, and of as many tokens as came out
-        wrong that share is shown in their places (glancing; Qian et al. 2021, section 3.2), drawn
-        token by token; they are predicted no more.
+        With ``glanced`` the network first predicts the block from MASKs. Then a share of the target
+        tokens, ``glanced`` times the share of wrong predictions, is drawn token by token and shown
+        in place of MASKs (glancing; Qian et al. 2021, section 3.2); only the other tokens are
+        predicted.
 
         Args:
             source, target: [B, S] and [B, L] ids with EOS, padded.
             prefixes: [B] lengths of the prefixes, from 1 (BOS alone) to the target's length; one
                 less without BOS.
-            encoded: [B, S, D] where another network encodes.
+            encoded: [B, S, D], if another network encodes.
 
         Returns:
-            Logits [N, V] and targets [N] of the N tokens ``wanted`` [B, k] marks.
+            Logits [N, V] and targets [N] of the N predicted tokens, and ``wanted`` [B, k], which
+            marks these tokens.
         """
         source_mask = (source != self.config.pad_id)[:, None, None, :]
         encoded = self.encode(source, source_mask) if encoded is None else encoded
@@ -228,11 +238,11 @@ class NatTransformer(Transformer):
         return self.output(hidden[wanted]), truth[wanted], wanted
 
     def _masked(self, target: Tensor, prefixes: Tensor, k: int) -> tuple[Tensor, Tensor]:
-        """Return prefixes with k MASKs behind them [B, T], and what these hide [B, k], or pad."""
+        """Return prefixes with k MASKs after them [B, T], and the hidden tokens or pad [B, k]."""
         config = self.config
         place = torch.arange(int(prefixes.max()) + k, device=target.device)
         first = int(self.nat.begins_with_bos)
-        behind = F.pad(target, (first, k + 1), value=config.pad_id)  # no place lies beyond it
+        behind = F.pad(target, (first, k + 1), value=config.pad_id)  # long enough for every block
         behind[:, :first] = config.bos_id
         ends = prefixes[:, None]
         tokens = behind[:, : len(place)].masked_fill(place >= ends, self.mask_id)
@@ -241,10 +251,11 @@ class NatTransformer(Transformer):
 
 
 def block_mask(prefixes: Tensor, k: int, width: int, *, causal_prefix: bool) -> Tensor:
-    """Return what each place may see, [B, 1, 1 or T, T] bool.
+    """Return the mask of visible positions, [B, 1, 1 or T, T] bool.
 
-    Every place sees the prefix and the block, or, with a causal prefix, prefix places only what is
-    not behind them. Padding is never seen (a padded place sees something, or it would be NaN).
+    Every position sees the prefix and the block; with a causal prefix, positions in the prefix see
+    no position after them. No position sees padding, but padding sees something: attention to
+    nothing would be NaN.
     """
     place = torch.arange(width, device=prefixes.device)
     seen = (place < prefixes[:, None] + k)[:, None, None]  # [B, 1, 1, T]

@@ -4,8 +4,8 @@ One module serves training (:meth:`Transformer.forward`) and decoding (:meth:`en
 :meth:`decode_block`). Shapes: B rows, S source length, T block length, L cache length, D model
 width, H heads, V vocabulary.
 
-Options of :class:`TransformerConfig` make it BART (Lewis et al. 2020), T5 (Raffel et al. 2020),
-Marian, Pegasus and fairseq's variants; the defaults are the plain network.
+Options of :class:`TransformerConfig` turn the network into BART (Lewis et al. 2020), T5 (Raffel et
+al. 2020), Marian, Pegasus or fairseq's variants; the defaults are the plain network.
 """
 
 from __future__ import annotations
@@ -45,39 +45,41 @@ class TransformerConfig:
 
     Attributes:
         vocab_size: entries of the output, and of the source unless ``source_vocab_size`` is given.
-        width: D, of all hidden states.
-        heads, ffn_width: of every layer, unless ``decoder_heads``, ``decoder_ffn_width`` are given.
+        width: D, the width of all hidden states.
+        heads, ffn_width: sizes of every layer; ``decoder_heads`` and ``decoder_ffn_width``
+            override them in the decoder.
         max_positions: the most tokens of a source or an output.
-        positions: what tells places apart.
+        positions: kind of positions.
             "sinusoidal": sines and cosines interleaved (Vaswani et al. 2017, section 3.5);
             "sinusoidal_halves": all sines, then all cosines (Marian, Pegasus);
             "sinusoidal_tensor2tensor": halves whose rates end at 1e-4 itself (fairseq);
             "learned": a table for either side;
             "relative": a learned bias of attention by distance (T5; Raffel et al. 2020, 2.1).
-        position_offset: the sinusoidal table begins at this place (fairseq: padding index + 1).
-            Learned tables need none: leave their unused first rows away.
-        relative_buckets, relative_distance: how many biases a head has, and from which distance on
-            all share the last ("relative" only).
+        position_offset: the first place of the sinusoidal table (fairseq: padding index + 1).
+            Learned tables need no offset: they leave out their unused first rows.
+        relative_buckets, relative_distance: number of biases of a head, and the distance from
+            which on all distances share the last bias ("relative" only).
         norm: "pre", before every sublayer, or "post", after its skip connection.
         norm_type: "layer", or "rms" (no mean, no bias; T5).
-        encoder_final_norm, decoder_final_norm: a norm after the last layer; None: where ``norm``
-            is "pre".
-        embedding_norm: a norm over embedding plus position, on both sides (BART).
-        norm_epsilon: added to the variance.
-        scale_embedding: multiply embeddings by the root of the width.
-        tie_embeddings: the output projection is the embedding.
-        source_vocab_size: None: the encoder reads the decoder's embedding; a number: its own.
-        output_bias: the output has a bias (final logits bias of BART and Marian).
-        scale_output: divide by the root of the width before the output (T5 with tied embeddings).
-        activation: of the feed-forward network; "gelu_tanh" is elsewhere called gelu_new.
-        gated: the feed-forward network multiplies with a gate (Shazeer 2020; T5 1.1).
-        bias: linear layers have biases.
-        scale_attention: divide scores by the root of the head width (not in T5).
-        head_width: of every head; None: ``width / heads``.
-        bos_id: what the decoder is fed first: its family's decoder start token, which may be the
-            EOS (fairseq, BART) or the pad (T5, Marian).
+        encoder_final_norm, decoder_final_norm: whether a norm follows the last layer; None: only
+            if ``norm`` is "pre".
+        embedding_norm: whether a norm follows embedding plus position, on both sides (BART).
+        norm_epsilon: number added to the variance.
+        scale_embedding: whether to multiply embeddings by the root of the width.
+        tie_embeddings: whether the output projection is the embedding.
+        source_vocab_size: entries of the encoder's own embedding; None: it reads the decoder's.
+        output_bias: whether the output has a bias (final logits bias of BART and Marian).
+        scale_output: whether to divide by the root of the width before the output (T5 with tied
+            embeddings).
+        activation: activation of the feed-forward network; others call "gelu_tanh" gelu_new.
+        gated: whether the feed-forward network multiplies with a gate (Shazeer 2020; T5 1.1).
+        bias: whether linear layers have biases.
+        scale_attention: whether to divide scores by the root of the head width (not in T5).
+        head_width: width of every head; None: ``width / heads``.
+        bos_id: first id that the decoder is fed: its family's decoder start token, which may be
+            the EOS (fairseq, BART) or the pad (T5, Marian).
         source_prefix: ids before every source (BART: its BOS). EOS always follows the source.
-        decoder_prefix: ids fed before ``bos_id`` (BART: its EOS, where a first BOS is forced).
+        decoder_prefix: ids fed before ``bos_id`` (BART: its EOS, if a first BOS is forced).
     """
 
     vocab_size: int
@@ -95,7 +97,7 @@ class TransformerConfig:
     pad_id: int = 0
     bos_id: int = 1
     eos_id: int = 2
-    # what follows is written only where it differs from the default: see to_dict
+    # to_dict leaves out the following settings if they have their defaults
     source_vocab_size: int | None = None
     scale_embedding: bool = True
     embedding_norm: bool = False
@@ -129,7 +131,7 @@ class TransformerConfig:
                     raise ModelError(
                         f"width {self.width} is not a multiple of {name} {getattr(self, name)}"
                     )
-        # what a head sees of exact distances is a quarter or half of the buckets
+        # a quarter (encoder) or half (decoder) of the buckets hold exact distances
         if self.relative_buckets < 4 or self.relative_distance <= self.relative_buckets // 2:
             raise ModelError(
                 "relative_buckets must be at least 4 and relative_distance more than half of it, "
@@ -159,7 +161,7 @@ class TransformerConfig:
     def _check_ids(self) -> None:
         source_size = self.source_vocab_size or self.vocab_size
         for name in ("pad_id", "bos_id", "eos_id"):
-            # the source holds EOS and pad too
+            # the source holds EOS and pad, too
             size = self.vocab_size if name == "bos_id" else min(self.vocab_size, source_size)
             value = getattr(self, name)
             if type(value) is not int or not 0 <= value < size:
@@ -175,8 +177,8 @@ class TransformerConfig:
     def to_dict(self) -> dict[str, Any]:
         """Return the settings for a ``config.json`` or a checkpoint.
 
-        Options of foreign families are left out where they have their defaults: files of the plain
-        network stay as they were, and older versions read them.
+        Options of foreign families are left out if they have their defaults: so files of the plain
+        network stay the same, and older versions read them.
         """
         always = [field.name for field in fields(self)]
         always = always[: always.index("source_vocab_size")]
@@ -189,7 +191,7 @@ class TransformerConfig:
 
     @classmethod
     def from_dict(cls, values: dict[str, Any]) -> TransformerConfig:
-        """Build from a bundle's ``config.json``; unknown or missing keys raise ModelError."""
+        """Return the settings of a ``config.json``; unknown or missing keys raise ModelError."""
         known = {field.name for field in fields(cls)}
         if unknown := sorted(set(values) - known):
             raise ModelError(f"unknown architecture settings: {', '.join(unknown)}")
@@ -202,17 +204,17 @@ class TransformerConfig:
 def sinusoidal_positions(length: int, width: int, kind: str = "sinusoidal") -> Tensor:
     """Return the fixed table [length, width] of Vaswani et al. 2017, section 3.5, or a variant.
 
-    The kinds are those of :class:`TransformerConfig`. That of tensor2tensor divides by half the
+    The kinds are those of :class:`TransformerConfig`. The kind of tensor2tensor divides by half the
     width minus one, so the slowest rate is 1e-4 itself; an odd width ends in a zero.
     """
-    cpu = torch.device("cpu")  # also where weights are only laid out, on the meta device
+    cpu = torch.device("cpu")  # even if the weights are on the meta device
     half = width // 2
     steps = max(half - 1, 1) if kind == "sinusoidal_tensor2tensor" else width / 2
     rates = half if kind == "sinusoidal_tensor2tensor" else (width + 1) // 2
-    # each kind in the precision of the code that trained with it, or far places differ at 1e-5
+    # use the precision of the code that trained with each kind, or far places differ at 1e-5
     dtype = torch.float64 if kind == "sinusoidal_halves" else torch.float32
     rate = torch.exp(torch.arange(rates, dtype=dtype, device=cpu) * (-math.log(1e4) / steps))
-    angle = torch.arange(length, dtype=dtype, device=cpu)[:, None] * rate
+    angle = torch.arange(length, dtype=dtype, device=cpu)[:, None] * rate  # [length, rates]
     table = torch.zeros(length, width, device=cpu)
     if kind == "sinusoidal":
         table[:, 0::2], table[:, 1::2] = angle.sin(), angle[:, :half].cos()
@@ -224,9 +226,10 @@ def sinusoidal_positions(length: int, width: int, kind: str = "sinusoidal") -> T
 def relative_buckets(distance: Tensor, config: TransformerConfig, *, both_ways: bool) -> Tensor:
     """Return the bucket of each distance, key place minus query place (Raffel et al. 2020, 2.1).
 
-    Half of the buckets hold one distance each, the others ranges that grow logarithmically up to
-    ``relative_distance``. ``both_ways`` gives keys to the right a half of their own (encoder);
-    otherwise they share the bucket of distance 0 and are masked (decoder).
+    The result has the shape of ``distance``. Half of the buckets hold one distance each, the others
+    hold ranges that grow logarithmically up to ``relative_distance``. With ``both_ways`` keys to
+    the right have a half of the buckets for themselves (encoder); otherwise these keys share the
+    bucket of distance 0 and are masked (decoder).
     """
     count = config.relative_buckets
     if both_ways:
@@ -237,7 +240,7 @@ def relative_buckets(distance: Tensor, config: TransformerConfig, *, both_ways: 
         first = torch.zeros_like(distance)
         steps = (-distance).clamp_min(0)
     exact = count // 2
-    # float32 in this order: the borders between buckets must round as in the published weights
+    # float32 in this order, so that borders between buckets round as for the published weights
     growth = torch.log(steps.clamp_min(1).float() / exact)
     growth = growth / math.log(config.relative_distance / exact) * (count - exact)
     far = (exact + growth.long()).clamp_max(count - 1)
@@ -249,9 +252,10 @@ def attention(
 ) -> Tensor:
     """Return softmax(q k^T) v as [B, T, D] of q [B, T, H, D/H] and k, v [B, S, H, D/H].
 
-    Autocast's bf16 attention is several times slower than fp32 on a CPU for short sentences.
+    On a CPU bf16 is computed in float32: autocast's bf16 attention is several times slower than
+    float32 for short sentences.
     """
-    q, k, v = q.transpose(1, 2), k.transpose(1, 2), v.transpose(1, 2)
+    q, k, v = q.transpose(1, 2), k.transpose(1, 2), v.transpose(1, 2)  # [B, H, T or S, D/H]
     if q.device.type == "cpu" and q.dtype == torch.bfloat16:
         mask = mask.float() if mask is not None and mask.is_floating_point() else mask
         with torch.autocast("cpu", enabled=False):
@@ -264,6 +268,8 @@ def attention(
 
 
 class SelfAttention(nn.Module):
+    """Multi-head self-attention, as projection and attention apart, for a cache between them."""
+
     def __init__(self, config: TransformerConfig) -> None:
         super().__init__()
         self.heads = config.heads
@@ -274,16 +280,18 @@ class SelfAttention(nn.Module):
         self.attention = attention
 
     def project(self, x: Tensor) -> tuple[Tensor, Tensor, Tensor]:
-        """Return queries, keys and values, each [..., H, D/H], of [..., D]."""
+        """Return queries, keys and values, each [..., H, D/H], of ``x`` [..., D]."""
         q, k, v = self.qkv(x).view(*x.shape[:-1], 3, self.heads, -1).unbind(-3)
         return q, k, v
 
     def attend(self, q: Tensor, k: Tensor, v: Tensor, mask: Tensor | None, causal: bool) -> Tensor:
-        """Return [B, T, D] of q [B, T, H, D/H] and k, v [B, L, H, D/H]; no output layer yet."""
+        """Return [B, T, D], before the output layer, of q [B, T, H, D/H], k, v [B, L, H, D/H]."""
         return self.attention(q, k, v, mask, causal, self.scale)
 
 
 class CrossAttention(nn.Module):
+    """Multi-head attention of the decoder to the encoder output."""
+
     def __init__(self, config: TransformerConfig) -> None:
         super().__init__()
         self.heads = config.heads
@@ -303,13 +311,15 @@ class CrossAttention(nn.Module):
     def forward(
         self, x: Tensor, k: Tensor, v: Tensor, mask: Tensor | None, positions: Positions
     ) -> Tensor:
-        """Map a block in its layout, [..., D], to the same."""
-        q = positions.spread(self.q(x).view(*x.shape[:-1], self.heads, -1))
-        y = self.attention(q, k, v, mask, False, self.scale)
+        """Map a block in its layout, [..., D], to the same; k, v are [B, S, H, D/H]."""
+        q = positions.spread(self.q(x).view(*x.shape[:-1], self.heads, -1))  # [B, T, H, D/H]
+        y = self.attention(q, k, v, mask, False, self.scale)  # [B, T, D]
         return self.out(positions.gather(y))
 
 
 class FeedForward(nn.Module):
+    """Two linear layers with an activation between them, optionally gated."""
+
     def __init__(self, config: TransformerConfig) -> None:
         super().__init__()
         self.up = nn.Linear(config.width, config.ffn_width, bias=config.bias)
@@ -320,6 +330,7 @@ class FeedForward(nn.Module):
         self.activation = ACTIVATIONS[config.activation]
 
     def forward(self, x: Tensor) -> Tensor:
+        """Map [..., D] to the same."""
         if self.gate is not None:
             return self.down(self.activation(self.gate(x)) * self.up(x))
         return self.down(self.activation(self.up(x)))
@@ -348,6 +359,8 @@ class _Residual(nn.Module):
 
 
 class EncoderLayer(nn.Module):
+    """Self-attention and feed-forward network, each with norm and skip connection."""
+
     def __init__(self, config: TransformerConfig) -> None:
         super().__init__()
         self.attention = SelfAttention(config)
@@ -356,14 +369,16 @@ class EncoderLayer(nn.Module):
         self.ffn_residual = _Residual(config)
 
     def forward(self, x: Tensor, mask: Tensor | None) -> Tensor:
-        """Map [B, S, D] to [B, S, D]; mask [B, 1, 1, S] is True where a key may be seen."""
-        q, k, v = self.attention.project(self.attention_residual.before(x))
-        y = self.attention.out(self.attention.attend(q, k, v, mask, False))
+        """Map [B, S, D] to [B, S, D]; mask [B, 1, 1, S] is True at visible keys."""
+        q, k, v = self.attention.project(self.attention_residual.before(x))  # [B, S, H, D/H]
+        y = self.attention.out(self.attention.attend(q, k, v, mask, False))  # [B, S, D]
         x = self.attention_residual.after(x, y)
         return self.ffn_residual.after(x, self.ffn(self.ffn_residual.before(x)))
 
 
 class DecoderLayer(nn.Module):
+    """Self-attention, cross-attention and feed-forward network, each with norm and skip."""
+
     def __init__(self, config: TransformerConfig) -> None:
         super().__init__()
         self.attention = SelfAttention(config)
@@ -381,8 +396,9 @@ class DecoderLayer(nn.Module):
         source_mask: Tensor | None,
     ) -> Tensor:
         """Map a block in its layout, [..., D], to the same; write its keys and values."""
-        q, k, v = self.attention.project(self.attention_residual.before(x))
-        k, v = cache.write(k, v, positions)
+        q, k, v = self.attention.project(self.attention_residual.before(x))  # [..., H, D/H]
+        k, v = cache.write(k, v, positions)  # [B, end, H, D/H]
+        # [B, T, D]; gather packs it again
         y = self.attention.attend(positions.spread(q), k, v, positions.mask, positions.causal)
         x = self.attention_residual.after(x, self.attention.out(positions.gather(y)))
         y = self.cross_residual.before(x)
@@ -392,7 +408,7 @@ class DecoderLayer(nn.Module):
 
 
 def biased(positions: Positions, table: nn.Embedding, config: TransformerConfig) -> Positions:
-    """Return the places with a mask [B or 1, H, T, end] of relative position biases."""
+    """Return the positions with a mask [B or 1, H, T, end] of relative position biases."""
     keys = torch.arange(positions.end, device=positions.index.device)
     distance = keys - positions.spread(positions.index)[..., None]  # [T, end] or [B, T, end]
     if distance.dim() == 2:
@@ -404,9 +420,9 @@ def biased(positions: Positions, table: nn.Embedding, config: TransformerConfig)
 
 
 class Transformer(nn.Module):
-    """The network. Token ids in, logits out; by default all share one embedding.
+    """The network: token ids in, logits out; by default both sides share one embedding.
 
-    ``embedding`` is the decoder's; ``source_embedding`` exists only where the encoder has its own.
+    ``embedding`` is the decoder's; ``source_embedding`` exists only if the encoder has its own.
     """
 
     position_table: Tensor
@@ -422,7 +438,7 @@ class Transformer(nn.Module):
         if config.positions == "learned":
             self.encoder_positions = nn.Embedding(config.max_positions, config.width)
             self.decoder_positions = nn.Embedding(config.max_positions, config.width)
-        elif config.positions == "relative":  # one table a side, shared by its layers
+        elif config.positions == "relative":  # one table for each side, which its layers share
             self.encoder_bias = nn.Embedding(config.relative_buckets, config.heads)
             self.decoder_bias = nn.Embedding(
                 config.relative_buckets, config.decoder_heads or config.heads
@@ -471,7 +487,7 @@ class Transformer(nn.Module):
             self.embedding.weight[self.config.pad_id].zero_()
 
     def restore_buffers(self) -> None:
-        """Compute what is not stored with the weights, after loading onto the meta device."""
+        """Restore what is not stored with the weights, after loading onto the meta device."""
         if self.config.positions.startswith("sinusoidal"):
             self.position_table = self._position_table().to(self.device)
         if self.config.tie_embeddings and isinstance(self.output, nn.Linear):
@@ -479,6 +495,7 @@ class Transformer(nn.Module):
 
     @property
     def device(self) -> torch.device:
+        """The device of the weights."""
         return self.embedding.weight.device
 
     def embed(self, tokens: Tensor, index: Tensor, side: str) -> Tensor:
@@ -494,20 +511,23 @@ class Transformer(nn.Module):
         return F.dropout(x, self.config.dropout) if self.training else x
 
     def _tokens(self, tokens: Tensor, side: str) -> Tensor:
-        """Return the embeddings [..., D] of tokens, scaled but without their places."""
+        """Return the embeddings [..., D] of tokens [...], scaled but without positions."""
         own = side == "encoder" and self.config.source_vocab_size is not None
         x: Tensor = (self.source_embedding if own else self.embedding)(tokens)
         return x * math.sqrt(self.config.width) if self.config.scale_embedding else x
 
     def _places(self, index: Tensor, side: str) -> Tensor:
-        """Return the embeddings [..., D] of places [...]; relative positions have none."""
+        """Return the embeddings [..., D] of positions [...]; relative positions have none."""
         if self.config.positions == "learned":
             found: Tensor = getattr(self, f"{side}_positions")(index)
             return found
         return F.embedding(index, self.position_table)
 
     def encode(self, source: Tensor, mask: Tensor | None = None) -> Tensor:
-        """Encode [B, S] token ids to [B, S, D]; mask [B, 1, 1, S], None when nothing is padded."""
+        """Return the encoder output [B, S, D] of token ids [B, S].
+
+        ``mask`` [B, 1, 1, S] is True at tokens and False at padding; None if nothing is padded.
+        """
         index = torch.arange(source.shape[1], device=source.device)
         x = self.embed(source, index, "encoder")
         if self.config.positions == "relative":
@@ -519,7 +539,7 @@ class Transformer(nn.Module):
         return self.encoder_norm(x)
 
     def caches(self, memory: Tensor) -> list[LayerCache]:
-        """Return an empty cache per decoder layer, with the source's keys and values."""
+        """Return a cache for each decoder layer, empty but for the source's keys and values."""
         layers = cast(Iterable[DecoderLayer], self.decoder)
         return [LayerCache(*layer.cross.keys_values(memory)) for layer in layers]
 
@@ -530,7 +550,7 @@ class Transformer(nn.Module):
         positions: Positions,
         source_mask: Tensor | None = None,
     ) -> Tensor:
-        """Return the hidden states [..., D] of a block of tokens [...] after the cached ones.
+        """Return the hidden states [..., D] of a block of tokens [...] after the cached tokens.
 
         The block is padded, [B, T], or packed, [N], as ``positions`` says.
         """
@@ -566,12 +586,12 @@ class Transformer(nn.Module):
         return x * self.config.width**-0.5 if self.config.scale_output else x
 
     def forward(self, source: Tensor, target_in: Tensor, wanted: Tensor | None = None) -> Tensor:
-        """Teacher forcing: [B, S] and [B, T] token ids to logits [B, T, V].
+        """Return the logits [B, T, V] of teacher forcing, for token ids [B, S] and [B, T].
 
-        With ``wanted`` [B, T] bool only those N positions are scored: [N, V].
+        With ``wanted`` [B, T] bool only the N positions that it marks are scored: [N, V].
         """
-        mask = (source != self.config.pad_id)[:, None, None, :]
-        memory = self.encode(source, mask)
+        mask = (source != self.config.pad_id)[:, None, None, :]  # [B, 1, 1, S]
+        memory = self.encode(source, mask)  # [B, S, D]
         positions = Positions.of([0], target_in.shape[1], source.device)
         caches: list[LayerCache] = [PassingCache(cache) for cache in self.caches(memory)]
         hidden = self.decode_block(target_in, caches, positions, mask)

@@ -1,0 +1,1 @@
+"""Training: recipes, data, the loop, its objectives and its stages."""

@@ -12,12 +12,11 @@ import time
 from collections.abc import Sequence
 from pathlib import Path
 
-import torch
-
 from gec.decoding.strategies import make_decoder
 from gec.errors import ConfigError, DataError, InputError
 from gec.models.engines.inference import prepare
 from gec.models.load import generation
+from gec.models.load.device import device_of
 from gec.models.training.parallel_corpora import packed_pairs
 
 _CHUNK = 2048  # sources sorted by length together, written together
@@ -99,13 +98,13 @@ def _show(done: int, total: int, rate: float) -> None:
 
 def main(args: argparse.Namespace) -> int:
     """``gec distill SOURCES OUT --model BUNDLE``; SOURCES is a packed *.tsv, or a text a line."""
-    bundle = generation.load(args.model, device=args.device or device())
+    bundle = generation.load(args.model, device=device_of(args.device))
     path = Path(args.sources)
     if path.suffix == ".tsv":
         sources = [source for source, _ in packed_pairs(path)]
     else:
         from gec.files import read_document
-        from gec.output.formats import split_lines
+        from gec.text.lines import split_lines
 
         lines = [" ".join(line.split()) for line, _ in split_lines(read_document(str(path)).text)]
         sources = [line for line in lines if line]
@@ -121,8 +120,3 @@ def main(args: argparse.Namespace) -> int:
     )
     print(f"{count} sources distilled into {args.out}")
     return 0
-
-
-def device() -> str:
-    """Return where to decode when nothing is said."""
-    return "cuda" if torch.cuda.is_available() else "cpu"

@@ -13,27 +13,29 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 from gec.models.network.early_exit import EarlyExitTrainee
-from gec.models.training.objectives import _cross_entropy, _Parallel
-from gec.models.training.parallel_corpora import ParallelBatch
+from gec.models.training.objectives import ParallelObjective, mean_cross_entropy
+from gec.models.training.parallel_batches import ParallelBatch
 from gec.text.vocabulary import PAD_ID
 
 
 @dataclass
-class EarlyExit(_Parallel):
+class EarlyExit(ParallelObjective):
     """The next token, by teacher forcing, behind the first layers and behind all."""
 
     module: EarlyExitTrainee
 
     @property
     def config(self) -> dict[str, Any]:
+        """The verifier's architecture and its exit, kept in checkpoints."""
         trainee = self.module
         return {"network": trainee.network.config.to_dict(), "early_exit": trainee.layers}
 
     def loss(self, model: nn.Module, batch: ParallelBatch, _share: float) -> tuple[Tensor, Tensor]:
+        """Return (mean loss of both exits, number of target tokens)."""
         real = batch.target != PAD_ID
         truth, smoothing = batch.target[real], self.schedule.label_smoothing
         both = model(batch.source, batch.target_in, real)
-        losses = [_cross_entropy(logits, truth, smoothing) for logits in both]
+        losses = [mean_cross_entropy(logits, truth, smoothing) for logits in both]
         return torch.stack(losses).mean(), real.sum()
 
     @torch.no_grad()

@@ -13,14 +13,9 @@ from __future__ import annotations
 
 import argparse
 import csv
-import signal
 import time
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from types import FrameType
-from typing import Any
 
 import numpy as np
 import torch
@@ -30,50 +25,19 @@ from torch import Tensor
 
 from gec.errors import ConfigError, DataError
 from gec.models.fetch import pretrained, update
-from gec.models.network.llama import Llama, LlamaConfig, rotations
+from gec.models.load.weights import reason
 from gec.models.training import finetune_data
+from gec.models.training.finetune_batches import Batch, Batches
 from gec.models.training.finetune_data import Examples
-from gec.models.training.recipe import build, parse_duration, read_layers
+from gec.models.training.finetune_network import Trainer
+from gec.models.training.finetune_recipe import pretrained_of, training_recipe
+from gec.models.training.recipe import parse_duration
+from gec.models.training.signals import Stop
 from gec.untrusted import guarded
 
 METHOD = "finetune"
-ChunkLoss = Callable[[Tensor, Tensor, Tensor], tuple[Tensor, Tensor]]
-_CHUNK = 256  # rows whose logits exist at once
+_STEPS_A_ROW = 10
 _LONGEST_STEP = 60.0  # seconds; what takes longer was compiled, or the machine slept
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class TrainingRecipe:
-    """Schedule and loss; see the comments of ``en_large.toml``."""
-
-    batch_tokens: int
-    widths: tuple[int, ...]
-    learning_rate: float
-    warmup_steps: int
-    decay_share: float
-    weight_decay: float
-    gradient_clip: float
-    edit_weight: float
-    kept_sample: float
-    save_every: str
-    compile: bool = True
-
-    def __post_init__(self) -> None:
-        if not self.widths or list(self.widths) != sorted(set(self.widths)):
-            raise ConfigError("widths must be numbers of tokens, each above the one before")
-        if self.batch_tokens < self.widths[-1]:
-            raise ConfigError("batch_tokens must be no less than the largest of the widths")
-        if not all(type(width) is int and width > 0 for width in self.widths):
-            raise ConfigError(f"widths must be whole numbers of tokens, not {list(self.widths)}")
-        if not 0 < self.kept_sample <= 1 or not 0 < self.decay_share <= 1:
-            raise ConfigError("kept_sample and decay_share must be above 0 and at most 1")
-        if not self.learning_rate > 0 or not self.edit_weight > 0:
-            raise ConfigError("learning_rate and edit_weight must be above 0")
-
-    def rate(self, step: int, share: float) -> float:
-        """Return the learning rate at a step, ``share`` (0 to 1) of the budget being spent."""
-        warm = min(1.0, (step + 1) / max(1, self.warmup_steps))
-        return self.learning_rate * warm * min(1.0, max(0.0, (1 - share) / self.decay_share))
 
 
 @dataclass(slots=True)
@@ -85,205 +49,6 @@ class Progress:
     tokens: int = 0
     epoch: int = 0
     batch: int = 0
-
-
-@dataclass(frozen=True, slots=True)
-class Batch:
-    """Rows of one width: ids [B, T], where a target token is predicted, which, and if edited."""
-
-    tokens: Tensor
-    wanted: Tensor
-    target: Tensor
-    edited: Tensor
-
-    @classmethod
-    def of(cls, examples: Examples, rows: Sequence[int], width: int, config: LlamaConfig) -> Batch:
-        """Lay the examples ``rows`` out, padded to ``width`` with EOS."""
-        shape = len(rows), width
-        tokens = torch.full(shape, config.eos_id)
-        wanted, marks = torch.zeros(shape, dtype=torch.bool), torch.zeros(shape, dtype=torch.bool)
-        target = torch.zeros(shape, dtype=torch.long)
-        for row, i in enumerate(rows):
-            before = [config.bos_id, *examples.sources[i], *config.separator]
-            after = [*examples.targets[i], config.eos_id]
-            first, last = len(before) - 1, len(before) + len(after) - 1
-            tokens[row, : last + 1] = torch.tensor(before + after)
-            wanted[row, first:last] = True
-            target[row, first:last] = torch.tensor(after)
-            marks[row, first:last] = torch.tensor(examples.edited[i])
-        return cls(tokens, wanted, target, marks)
-
-
-class Batches:
-    """The batches of each epoch, the same in every run with the same examples and shares."""
-
-    def __init__(
-        self, examples: Examples, shares: Sequence[float], training: TrainingRecipe, extra: int
-    ) -> None:
-        """``extra`` ids stand beside a pair's own: BOS, separator, EOS."""
-        self._parts = np.array(examples.parts)
-        self._lengths = examples.lengths() + extra
-        self._shares, self._training = shares, training
-
-    def epoch(self, number: int) -> list[tuple[int, NDArray[np.int64]]]:
-        """Return (width, rows) of each batch of an epoch, shuffled.
-
-        A part's share of 1.4 takes each pair once and two fifths of them twice; the next epoch
-        goes on with the following two fifths.
-        """
-        order = np.random.default_rng([7, number])
-        taken: list[NDArray[np.int64]] = []
-        for part, share in enumerate(self._shares):
-            own = np.flatnonzero(self._parts == part)
-            mixed = np.random.default_rng([11, part]).permutation(own)
-            count = round(len(own) * (share % 1))
-            taken += [own] * int(share)
-            taken.append(np.roll(mixed, -number * count)[:count])
-        rows = order.permutation(np.concatenate(taken))
-        batches = []
-        least = 0
-        for width in self._training.widths:
-            lengths = self._lengths[rows]
-            fitting = rows[(lengths > least) & (lengths <= width)]
-            size = self._training.batch_tokens // width
-            whole = range(0, len(fitting) - size + 1, size)
-            batches += [(width, fitting[i : i + size]) for i in whole]
-            least = width
-        return [batches[i] for i in order.permutation(len(batches))]
-
-
-def chunk_loss(logits: Tensor, target: Tensor, weight: Tensor) -> tuple[Tensor, Tensor]:
-    """Return cross-entropy losses [N] and the gradient of their weighted sum for logits [N, V]."""
-    exact = logits.float()
-    top = exact.amax(-1, keepdim=True)
-    powers = (exact - top).exp()
-    total = powers.sum(-1, keepdim=True)
-    loss = (total.log() + top)[:, 0] - exact.gather(1, target[:, None])[:, 0]
-    # taken off in float32: of a probability near 1, rounded, little would be left
-    aim = torch.arange(logits.shape[1], device=logits.device) == target[:, None]
-    return loss, ((powers / total - aim.float()) * weight[:, None]).to(logits.dtype)
-
-
-class TiedCrossEntropy(torch.autograd.Function):
-    """Weighted cross-entropy behind a frozen output table, without storing all logits.
-
-    Inputs: hidden states [N, D], table [V, D], targets [N], weights [N], and :func:`chunk_loss`,
-    compiled or not; outputs: the weighted sum of the losses, and the losses [N], which have no
-    gradient.
-    """
-
-    @staticmethod
-    def forward(
-        ctx: Any, hidden: Tensor, table: Tensor, target: Tensor, weight: Tensor, compute: ChunkLoss
-    ) -> tuple[Tensor, Tensor]:
-        gradient, losses = torch.empty_like(hidden), []
-        for start in range(0, len(hidden), _CHUNK):
-            part = slice(start, start + _CHUNK)
-            found, change = compute(hidden[part] @ table.t(), target[part], weight[part])
-            gradient[part] = change @ table
-            losses.append(found)
-        ctx.save_for_backward(gradient)
-        every = torch.cat(losses)
-        ctx.mark_non_differentiable(every)
-        return (every * weight).sum(), every
-
-    @staticmethod
-    def backward(ctx: Any, total: Tensor, _: Tensor) -> tuple[Tensor, None, None, None, None]:
-        (gradient,) = ctx.saved_tensors
-        return gradient * total.to(gradient.dtype), None, None, None, None
-
-
-class Trainer:
-    """A network in bfloat16, its weights in float32 and what moves them."""
-
-    def __init__(
-        self, config: LlamaConfig, state: dict[str, Tensor], training: TrainingRecipe
-    ) -> None:
-        self.config, self.training = config, training
-        self.network = Llama(config)
-        self.network.load_state_dict(state | {"output.weight": state["embedding.weight"]})
-        self.network.restore_buffers()
-        self.network.to(torch.bfloat16).embedding.weight.requires_grad_(False)
-        named = [(n, p) for n, p in self.network.named_parameters() if p.requires_grad]
-        self.names, self._moved = [n for n, _ in named], [p for _, p in named]
-        self.exact = [state[name].float().clone() for name in self.names]
-        self._frozen = state["embedding.weight"]
-        groups = [
-            {
-                "params": [w for w in self.exact if w.ndim > 1],
-                "weight_decay": training.weight_decay,
-            },
-            {"params": [w for w in self.exact if w.ndim == 1], "weight_decay": 0.0},
-        ]
-        self.optimizer = torch.optim.AdamW(
-            groups, lr=training.learning_rate, betas=(0.9, 0.98), fused=True
-        )
-        self._chunk_loss: ChunkLoss = chunk_loss
-        if training.compile:
-            torch._dynamo.config.cache_size_limit = 64  # a graph for each width
-            for layer in self.network.layers:
-                layer.compile(dynamic=False)
-            self._chunk_loss = torch.compile(chunk_loss, dynamic=True)
-
-    def state(self) -> dict[str, Tensor]:
-        """Return all weights in float32, the tied output once."""
-        own = dict(zip(self.names, self.exact, strict=True))
-        return own | {"embedding.weight": self._frozen.float()}
-
-    def put_back(self) -> None:
-        """Round the exact weights into the network."""
-        with torch.no_grad():
-            for parameter, exact in zip(self._moved, self.exact, strict=True):
-                parameter.copy_(exact)
-
-    def step(self, batch: Batch, rate: float) -> tuple[float, float]:
-        """Move the weights by one batch; return the mean loss of edited and of kept tokens.
-
-        Raises:
-            DataError: the loss is not finite.
-        """
-        training = self.training
-        sampled = torch.rand(batch.wanted.shape) < training.kept_sample
-        scored = batch.wanted & (batch.edited | sampled)
-        if not scored.any():  # a small batch of unchanged sentences
-            scored = batch.wanted
-        edited = batch.edited[scored]
-        weight = torch.where(edited, training.edit_weight, 1.0 / training.kept_sample)
-        hidden = self._hidden(batch.tokens, scored)
-        loss, losses = TiedCrossEntropy.apply(  # type: ignore[no-untyped-call]
-            hidden,
-            self.network.embedding.weight,
-            batch.target[scored],
-            weight / weight.sum(),
-            self._chunk_loss,
-        )
-        loss.backward()
-        norm = torch.nn.utils.clip_grad_norm_(self._moved, training.gradient_clip)
-        if not torch.isfinite(norm):
-            raise DataError("the loss is not finite; the last checkpoint is kept")
-        for group in self.optimizer.param_groups:
-            group["lr"] = rate
-        for parameter, exact in zip(self._moved, self.exact, strict=True):
-            assert parameter.grad is not None
-            exact.grad, parameter.grad = parameter.grad.float(), None
-        self.optimizer.step()
-        for exact in self.exact:
-            exact.grad = None
-        self.put_back()
-        return _mean(losses[edited]), _mean(losses[~edited])
-
-    def _hidden(self, tokens: Tensor, scored: Tensor) -> Tensor:
-        """Return the last hidden states [N, D] where ``scored`` [B, T] marks N places."""
-        network = self.network
-        x = network.embedding(tokens).requires_grad_()  # [B, T, D]
-        cos, sin = (part[:, None].to(x) for part in rotations(self.config, tokens.shape[1]))
-        for layer in network.layers:
-            x = layer(x, cos, sin)
-        return network.norm(x[scored])
-
-
-def _mean(x: Tensor) -> float:
-    return float(x.mean()) if len(x) else 0.0
 
 
 def train(
@@ -304,9 +69,7 @@ def train(
     Raises:
         ConfigError, DataError, ModelError: a recipe, data or a checkpoint that cannot be used.
     """
-    training: TrainingRecipe = build(
-        recipe, TrainingRecipe, read_layers(recipe).get("training"), "training"
-    )
+    training = training_recipe(recipe)
     parts = finetune_data.data_recipe(recipe).part
     examples = Examples.load(packed / "examples.npz")
     if examples.names != [part.name for part in parts]:
@@ -318,43 +81,102 @@ def train(
         raise ConfigError(f"--init begins a run, but {checkpoint} exists: leave it out")
     out.mkdir(parents=True, exist_ok=True)
     torch.manual_seed(seed)
-    config, state, _ = pretrained.load(pretrained.of_recipe(recipe))
+    config, state, _ = pretrained.load(pretrained_of(recipe))
     if init is not None:
         state = _begin_from(init, state)
     trainer = Trainer(config, state, training)
     progress = _restore(trainer, checkpoint) if checkpoint.exists() else Progress()
     trainer.put_back()
     batches = Batches(examples, [part.share for part in parts], training, len(config.separator) + 2)
-    save_every, saved = parse_duration(training.save_every), time.monotonic()
-    sums, steps, began, tokens = [0.0, 0.0], 0, time.monotonic(), 0
-    epoch = batches.epoch(progress.epoch)
-    if not epoch:
+    run = _Run(trainer, batches, examples, progress, out)
+    if run.is_empty():
         raise DataError(f"{packed} holds fewer pairs than a batch of batch_tokens needs")
-    with _asked_to_stop() as stop:
-        while progress.seconds < budget and not stop:
-            while progress.batch >= len(epoch):  # the next one may be empty: shares differ
-                progress.epoch, progress.batch = progress.epoch + 1, 0
-                epoch = batches.epoch(progress.epoch)
-            start = time.monotonic()
-            width, rows = epoch[progress.batch]
-            batch = Batch.of(examples, rows.tolist(), width, config)
-            rate = training.rate(progress.step, progress.seconds / budget)
-            losses = trainer.step(batch, rate)
-            progress.seconds += min(time.monotonic() - start, _LONGEST_STEP)
-            progress.step, progress.batch = progress.step + 1, progress.batch + 1
-            count = int(batch.wanted.sum())
-            progress.tokens, tokens = progress.tokens + count, tokens + count
-            sums = [before + loss for before, loss in zip(sums, losses, strict=True)]
-            steps += 1
-            if progress.step % 10 == 0:
-                speed = tokens / (time.monotonic() - began)
-                _log(out, progress, rate, sums[0] / steps, sums[1] / steps, speed)
-                sums, steps, began, tokens = [0.0, 0.0], 0, time.monotonic(), 0
-            if time.monotonic() - saved > save_every:
-                _save(trainer, progress, checkpoint)
-                saved = time.monotonic()
-    _save(trainer, progress, checkpoint)
+    with Stop() as stop:
+        run.train(budget, stop)
+    run.save()
     return progress
+
+
+class _Run:
+    """One run: what is trained, on what, and where it stands."""
+
+    def __init__(
+        self,
+        trainer: Trainer,
+        batches: Batches,
+        examples: Examples,
+        progress: Progress,
+        out: Path,
+    ) -> None:
+        self.trainer, self.batches, self.examples = trainer, batches, examples
+        self.progress, self.out = progress, out
+        self._epoch = batches.epoch(progress.epoch)
+        self._since_row = _Report(time.monotonic())
+
+    def is_empty(self) -> bool:
+        """Return whether the epoch that the run stands in has no batch."""
+        return not self._epoch
+
+    def train(self, budget: float, stop: Stop) -> None:
+        """Take steps for ``budget`` seconds, or until the run is asked to stop."""
+        training, progress = self.trainer.training, self.progress
+        save_every, saved = parse_duration(training.save_every), time.monotonic()
+        while progress.seconds < budget and not stop.asked():
+            width, rows = self._next()
+            start = time.monotonic()
+            batch = Batch.of(self.examples, rows.tolist(), width, self.trainer.config)
+            rate = training.rate(progress.step, progress.seconds / budget)
+            losses = self.trainer.step(batch, rate)
+            progress.seconds += min(time.monotonic() - start, _LONGEST_STEP)
+            self._count(int(batch.wanted.sum()), losses, rate)
+            if time.monotonic() - saved > save_every:
+                self.save()
+                saved = time.monotonic()
+
+    def save(self) -> None:
+        """Write the checkpoint and the weights."""
+        _save(self.trainer, self.progress, self.out / "last.ckpt")
+
+    def _next(self) -> tuple[int, NDArray[np.int64]]:
+        """Return the width and the rows of the next batch."""
+        progress = self.progress
+        while progress.batch >= len(self._epoch):  # the next one may be empty: shares differ
+            progress.epoch, progress.batch = progress.epoch + 1, 0
+            self._epoch = self.batches.epoch(progress.epoch)
+        return self._epoch[progress.batch]
+
+    def _count(self, tokens: int, losses: tuple[float, float], rate: float) -> None:
+        """Count a step; every tenth writes a row of the log."""
+        progress, report = self.progress, self._since_row
+        progress.step, progress.batch = progress.step + 1, progress.batch + 1
+        progress.tokens += tokens
+        report.add(tokens, losses)
+        if progress.step % _STEPS_A_ROW == 0:
+            _log(self.out, progress, rate, report)
+            self._since_row = _Report(time.monotonic())
+
+
+@dataclass(slots=True)
+class _Report:
+    """Sums over the steps since the last row of the log.
+
+    Attributes:
+        since: when the first of these steps began, by the monotonic clock.
+        edited, kept: sums of the steps' mean losses, in nats a token.
+    """
+
+    since: float
+    steps: int = 0
+    tokens: int = 0
+    edited: float = 0.0
+    kept: float = 0.0
+
+    def add(self, tokens: int, losses: tuple[float, float]) -> None:
+        """Add a step."""
+        self.steps += 1
+        self.tokens += tokens
+        self.edited += losses[0]
+        self.kept += losses[1]
 
 
 def _begin_from(init: Path, base: dict[str, Tensor]) -> dict[str, Tensor]:
@@ -364,18 +186,16 @@ def _begin_from(init: Path, base: dict[str, Tensor]) -> dict[str, Tensor]:
         return update.expand(base, stored) if init.is_dir() else stored
 
 
-def _log(
-    out: Path, progress: Progress, rate: float, edited: float, kept: float, speed: float
-) -> None:
+def _log(out: Path, progress: Progress, rate: float, report: _Report) -> None:
     """Print a line and append it to ``log.csv``; losses in nats, speed in target tokens/s."""
     row = {
         "step": progress.step,
         "minutes": round(progress.seconds / 60, 2),
         "target_tokens": progress.tokens,
         "learning_rate": rate,
-        "edited_loss": round(edited, 4),
-        "kept_loss": round(kept, 5),
-        "tokens_per_second": round(speed),
+        "edited_loss": round(report.edited / report.steps, 4),
+        "kept_loss": round(report.kept / report.steps, 5),
+        "tokens_per_second": round(report.tokens / (time.monotonic() - report.since)),
     }
     print(" ".join(f"{name} {value:.6g}" for name, value in row.items()), flush=True)
     path = out / "log.csv"
@@ -406,8 +226,7 @@ def _save(trainer: Trainer, progress: Progress, path: Path) -> None:
         part.replace(weights)
     except (OSError, RuntimeError) as error:  # a full disk is a RuntimeError of torch's writer
         part.unlink(missing_ok=True)
-        reason = (str(error).splitlines() or [type(error).__name__])[0]
-        raise DataError(f"cannot save {path}, what is there is kept: {reason}") from error
+        raise DataError(f"cannot save {path}, what is there is kept: {reason(error)}") from error
 
 
 def _restore(trainer: Trainer, path: Path) -> Progress:
@@ -422,33 +241,14 @@ def _restore(trainer: Trainer, path: Path) -> Progress:
         torch.set_rng_state(state["rng"])
         return Progress(**state["progress"])
     except Exception as error:  # whatever a broken file makes torch, or the dictionary, raise
-        reason = (str(error).splitlines() or [type(error).__name__])[0]
-        raise DataError(f"cannot read checkpoint {path}: {reason}") from error
-
-
-@contextmanager
-def _asked_to_stop() -> Iterator[list[int]]:
-    """Collect the signals that ask a run to save and end."""
-    asked: list[int] = []
-
-    def note(number: int, _: FrameType | None) -> None:
-        asked.append(number)
-
-    before = {kind: signal.signal(kind, note) for kind in (signal.SIGINT, signal.SIGTERM)}
-    try:
-        yield asked
-    finally:
-        for kind, handler in before.items():
-            signal.signal(kind, handler)
+        raise DataError(f"cannot read checkpoint {path}: {reason(error)}") from error
 
 
 def prepare_main(args: argparse.Namespace) -> int:
     """``gec data prepare`` of a fine-tuning recipe."""
     recipe = Path(args.recipe)
-    training: TrainingRecipe = build(
-        recipe, TrainingRecipe, read_layers(recipe).get("training"), "training"
-    )
-    config, _, words = pretrained.load(pretrained.of_recipe(recipe))
+    training = training_recipe(recipe)
+    config, _, words = pretrained.load(pretrained_of(recipe))
     longest = training.widths[-1] - len(config.separator) - 2
     data = finetune_data.data_recipe(recipe)
     if args.subwords:

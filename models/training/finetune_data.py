@@ -21,12 +21,12 @@ from zipfile import BadZipFile
 import numpy as np
 from numpy.typing import NDArray
 
-from gec.edits.edits import align
+from gec.edits.align import align
 from gec.errors import ConfigError, DataError
-from gec.models.training.data import clean_pairs, clean_sentences, open_text, word_counts
 from gec.models.training.noise.lexicon import Lexicon
 from gec.models.training.noise.noiser import Noiser
 from gec.models.training.recipe import Source, build, read_layers
+from gec.models.training.sources import clean_pairs, clean_sentences, open_text, word_counts
 from gec.models.training.tables.inflection_table import build_inflections
 from gec.text.byte_pairs import BytePairs
 from gec.text.words import tokenize_line
@@ -64,7 +64,7 @@ class Part:
             raise ConfigError(f"part {self.name}: share and misspelt are shares, not negative")
 
     def paths(self, data_dir: Path) -> list[Path]:
-        """Return the files, of the package where ``packaged``; DataError where there is none."""
+        """Return the files, the package's if ``packaged``; raise DataError if there is none."""
         data_dir = PACKAGED if self.packaged else data_dir
         found = [sorted(data_dir.glob(pattern)) for pattern in self.files]
         for pattern, paths in zip(self.files, found, strict=True):

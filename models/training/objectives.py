@@ -15,20 +15,14 @@ from gec.models.network.cache import PassingCache, Positions
 from gec.models.network.heads import Heads
 from gec.models.network.nat import NatTransformer
 from gec.models.network.transformer import Transformer
-from gec.models.training.parallel_corpora import (
-    DrafterRecipe,
-    GenerationSchedule,
-    Pair,
-    ParallelBatch,
-    ParallelBatches,
-    batches_of,
-    make_parallel_batch,
-)
+from gec.models.training.generation_recipe import DrafterRecipe, GenerationSchedule
+from gec.models.training.parallel_batches import ParallelBatch, ParallelBatches, make_parallel_batch
+from gec.models.training.streams import Pair, batches_of
 from gec.text.vocabulary import PAD_ID
 
 
 @dataclass
-class _Parallel:
+class ParallelObjective:
     """What the objectives share: pairs to train and validate on."""
 
     pairs: Sequence[Pair]
@@ -37,30 +31,34 @@ class _Parallel:
     seed: int
 
     def stream(self, rank: int, starts: Sequence[tuple[int, int]]) -> ParallelBatches:
+        """Return the endless batches of a process."""
         tokens = self.schedule.batch_tokens
         return ParallelBatches(self.pairs, tokens, seed=self.seed, rank=rank, starts=starts)
 
     @cached_property
     def validation(self) -> list[ParallelBatch]:
+        """The batches of the dev sentences."""
         batches = batches_of(self.dev, self.schedule.batch_tokens)
         return [make_parallel_batch(batch, (0, 0)) for batch in batches]
 
 
 @dataclass
-class Seq2Seq(_Parallel):
+class Seq2Seq(ParallelObjective):
     """Teacher and verifier: the next token, by teacher forcing."""
 
     module: Transformer
 
     @property
     def config(self) -> dict[str, Any]:
+        """The network's architecture, kept in checkpoints."""
         return self.module.config.to_dict()
 
     def loss(self, model: nn.Module, batch: ParallelBatch, _share: float) -> tuple[Tensor, Tensor]:
-        real = batch.target != PAD_ID
-        logits = model(batch.source, batch.target_in, real)
+        """Return (mean loss, number of target tokens)."""
+        real = batch.target != PAD_ID  # [B, T], N of them
+        logits = model(batch.source, batch.target_in, real)  # [N, V]
         smoothing = self.schedule.label_smoothing
-        return _cross_entropy(logits, batch.target[real], smoothing), real.sum()
+        return mean_cross_entropy(logits, batch.target[real], smoothing), real.sum()
 
     @torch.no_grad()
     def measure(self, device: torch.device) -> dict[str, float]:
@@ -80,7 +78,7 @@ class Seq2Seq(_Parallel):
 
 
 @dataclass
-class Nat(_Parallel):
+class Nat(ParallelObjective):
     """The NAT drafter: the next k tokens after a random prefix, with glancing (Qian et al. 2021).
 
     Every target gives one block, behind a prefix of uniformly drawn length; the loss is on the
@@ -91,13 +89,15 @@ class Nat(_Parallel):
     module: NatTransformer
     recipe: DrafterRecipe
     encoder: Transformer | None = None
-    """The verifier, where the drafter shares its encoder; it is not trained."""
+    """The verifier, if the drafter shares its encoder; it is not trained."""
 
     @property
     def config(self) -> dict[str, Any]:
+        """The drafter's architecture, kept in checkpoints."""
         return {"network": self.module.config.to_dict(), "nat": self.module.nat.to_dict()}
 
     def loss(self, model: nn.Module, batch: ParallelBatch, share: float) -> tuple[Tensor, Tensor]:
+        """Return (mean loss of one block a target, number of target tokens)."""
         low, high = self.recipe.smallest_block, self.recipe.block
         k = int(torch.randint(min(low, high), high + 1, ()))
         lengths = (batch.target != PAD_ID).sum(1)  # [B], with EOS
@@ -112,7 +112,7 @@ class Nat(_Parallel):
             first + (last - first) * share,
             self._encoded(batch),
         )
-        return _cross_entropy(logits, truth, self.schedule.label_smoothing), lengths.sum()
+        return mean_cross_entropy(logits, truth, self.schedule.label_smoothing), lengths.sum()
 
     def _encoded(self, batch: ParallelBatch) -> Tensor | None:
         if self.encoder is None:
@@ -165,11 +165,11 @@ class HeadsTrainee(nn.Module):
         Every place of the target trains one head, drawn for it: the paper's random sub-loss
         (Stern et al. 2018, section 6), drawn per token rather than per batch.
         """
-        hidden = self._hidden(source, target_in)
+        hidden = self._hidden(source, target_in)  # [B, T, D]
         count = self.heads.count
-        ahead = F.pad(target, (0, count), value=PAD_ID)
-        chosen = torch.randint(count, target.shape, device=target.device)
-        place = torch.arange(target.shape[1], device=target.device)
+        ahead = F.pad(target, (0, count), value=PAD_ID)  # [B, T + count]
+        chosen = torch.randint(count, target.shape, device=target.device)  # [B, T]
+        place = torch.arange(target.shape[1], device=target.device)  # [T]
         truth = ahead.gather(1, place + 1 + chosen)  # [B, T]
         states, truths = [], []
         for head in range(count):
@@ -185,7 +185,7 @@ class HeadsTrainee(nn.Module):
     def _hidden(self, source: Tensor, target_in: Tensor) -> Tensor:
         network = self.network.train(self.jointly and self.training)
         with torch.set_grad_enabled(self.jointly and torch.is_grad_enabled()):
-            mask = (source != PAD_ID)[:, None, None, :]
+            mask = (source != PAD_ID)[:, None, None, :]  # [B, 1, 1, S]
             caches = [PassingCache(c) for c in network.caches(network.encode(source, mask))]
             positions = Positions.of([0], target_in.shape[1], source.device)
             hidden: Tensor = network.decode_block(target_in, [*caches], positions, mask)
@@ -193,13 +193,14 @@ class HeadsTrainee(nn.Module):
 
 
 @dataclass
-class HeadsObjective(_Parallel):
+class HeadsObjective(ParallelObjective):
     """Extra heads: the tokens behind the next one."""
 
     module: HeadsTrainee
 
     @property
     def config(self) -> dict[str, Any]:
+        """The architecture of verifier and heads, kept in checkpoints."""
         heads = self.module.heads
         return {
             "network": self.module.network.config.to_dict(),
@@ -208,10 +209,11 @@ class HeadsObjective(_Parallel):
         }
 
     def loss(self, model: nn.Module, batch: ParallelBatch, _share: float) -> tuple[Tensor, Tensor]:
+        """Return (loss of the heads and, jointly, of the verifier, number of target tokens)."""
         found = model(batch.source, batch.target_in, batch.target)
         smoothing = self.schedule.label_smoothing
         losses = [
-            _cross_entropy(logits, truth, smoothing)
+            mean_cross_entropy(logits, truth, smoothing)
             for logits, truth in zip(found[::2], found[1::2], strict=True)
         ]
         return torch.stack(losses).sum(), (batch.target != PAD_ID).sum()
@@ -233,7 +235,7 @@ class HeadsObjective(_Parallel):
         return {"dev_loss": loss / count, "dev_accuracy": right / count}
 
 
-def _cross_entropy(logits: Tensor, truth: Tensor, smoothing: float) -> Tensor:
-    """Return the mean loss; 0 where nothing is left to predict, not 0 / 0."""
+def mean_cross_entropy(logits: Tensor, truth: Tensor, smoothing: float) -> Tensor:
+    """Return the mean loss; 0 if nothing is left to predict, not 0 / 0."""
     total = F.cross_entropy(logits.float(), truth, label_smoothing=smoothing, reduction="sum")
     return total / max(1, len(truth))

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from gec.errors import DataError
-from gec.models.training.data import open_text
+from gec.models.training.sources import open_text
 
 _BRACKETS = {"-LRB-": "(", "-RRB-": ")", "-LSB-": "[", "-RSB-": "]", "-LCB-": "{", "-RCB-": "}"}
 _LEFT = re.compile(

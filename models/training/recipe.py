@@ -6,7 +6,8 @@ import re
 import tomllib
 from dataclasses import dataclass, field, fields
 from pathlib import Path
-from typing import Any
+from types import UnionType
+from typing import Any, Union, get_origin, get_type_hints
 
 from gec.errors import ConfigError
 
@@ -36,6 +37,8 @@ class Source:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DataRecipe:
+    """What is packed: the sources, the word lists, and what must not be trained on."""
+
     vocabulary: int
     validation: int
     inflections: str
@@ -47,6 +50,8 @@ class DataRecipe:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NoiseRecipe:
+    """How many errors sentences get, and how likely each error type is."""
+
     clean_share: float
     mean_errors: float
     rates: dict[str, float] = field(default_factory=dict)
@@ -75,6 +80,8 @@ class TrainingRecipe:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Recipe:
+    """A correction recipe."""
+
     name: str
     task: str
     language: str
@@ -101,13 +108,6 @@ def _over(below: dict[str, Any], above: dict[str, Any]) -> dict[str, Any]:
         else value
         for name, value in above.items()
     }
-
-
-_KINDS: dict[Any, Any] = {
-    "str": str, "int": int, "float": (int, float), "bool": bool, "tuple[int, int]": tuple,
-    "tuple[str, ...]": tuple, "dict[str, float]": dict, "dict[str, Any]": dict,
-    "dict[str, str]": dict, "tuple[float, float]": tuple,
-}  # fmt: skip
 
 
 def parse_duration(text: str) -> float:
@@ -138,9 +138,10 @@ def build(path: Path, kind: Any, values: Any, where: str) -> Any:
     if unknown := sorted(set(values) - {f.name for f in fields(kind)}):
         raise ConfigError(f"{path}: unknown setting in [{where}]: {', '.join(unknown)}")
     frozen = {k: tuple(v) if isinstance(v, list) else v for k, v in values.items()}
+    hints = get_type_hints(kind)
     for setting in fields(kind):
         value = frozen.get(setting.name)
-        if value is not None and not isinstance(value, _KINDS.get(setting.type, object)):
+        if value is not None and not isinstance(value, _classes(hints[setting.name])):
             raise ConfigError(
                 f"{path}: [{where}] {setting.name} must be {setting.type}, not {value!r}"
             )
@@ -148,6 +149,14 @@ def build(path: Path, kind: Any, values: Any, where: str) -> Any:
         return kind(**frozen)
     except TypeError as error:
         raise ConfigError(f"{path}: [{where}]: {error}") from error
+
+
+def _classes(hint: Any) -> tuple[type, ...]:
+    """Return the classes of which a setting of this type must be, any class for a union."""
+    kind = get_origin(hint) or hint
+    if kind in (Any, Union, UnionType):
+        return (object,)
+    return (int, float) if kind is float else (kind,)
 
 
 def load_recipe(path: Path) -> Recipe:

@@ -27,26 +27,24 @@ from typing import Any
 
 import torch
 
-from gec.errors import ConfigError, DataError, ModelError
+from gec.errors import ConfigError, ModelError
 from gec.models.load import generation
-from gec.models.load.bundle import find, load
+from gec.models.load.bundle import load
+from gec.models.load.device import device_of
+from gec.models.load.places import find
 from gec.models.network.early_exit import EarlyExitTrainee
 from gec.models.network.heads import Heads
 from gec.models.network.nat import NatConfig, NatTransformer
 from gec.models.network.transformer import Transformer, TransformerConfig
-from gec.models.training.distill import device, distill
+from gec.models.training.checkpoint import Progress, mean_weights
+from gec.models.training.distill import distill
 from gec.models.training.exits import EarlyExit
+from gec.models.training.generation_recipe import GenerationRecipe, load_generation_recipe
+from gec.models.training.loop import Objective, fit
 from gec.models.training.objectives import HeadsObjective, HeadsTrainee, Nat, Seq2Seq
-from gec.models.training.parallel_corpora import (
-    GenerationRecipe,
-    Pair,
-    encoded,
-    load_generation_recipe,
-    packed_pairs,
-    prepare_generation,
-)
+from gec.models.training.parallel_corpora import encoded, packed_pairs, prepare_generation
 from gec.models.training.recipe import parse_duration
-from gec.models.training.train import Objective, Progress, fit
+from gec.models.training.streams import Pair
 from gec.text.vocabulary import CorrectorVocabulary, OwnVocabulary, load_vocabulary
 
 STAGES = ("prepare", "teacher", "distill", "verifier", "drafter", "heads", "small", "align")
@@ -111,10 +109,8 @@ class Run:
         )
 
     def _verifier(self) -> None:
-        if "teacher" in self.recipe.budget:
-            pairs, start = self._distilled, "teacher"
-        else:
-            pairs, start = self._pairs("data/train.tsv"), None
+        pairs = self._training_pairs
+        start = "teacher" if "teacher" in self.recipe.budget else None
         self._fit("verifier", lambda: self._seq2seq("verifier", pairs, start))
         self._bundle()
 
@@ -127,7 +123,7 @@ class Run:
         self._bundle()
 
     def _small(self) -> None:
-        pairs = self._distilled if "teacher" in self.recipe.budget else self._pairs_of_data
+        pairs = self._training_pairs
         for name in self.recipe.small:
 
             def objective(name: str = name) -> Objective:
@@ -179,8 +175,7 @@ class Run:
         network = self._nat(verifier)
         encoder = verifier.requires_grad_(False) if recipe.shared_encoder else None
         schedule = self._schedule("drafter")
-        training = self._distilled if "teacher" in self.recipe.budget else self._pairs_of_data
-        return Nat(training, self._dev, schedule, self.seed, network, recipe, encoder)
+        return Nat(self._training_pairs, self._dev, schedule, self.seed, network, recipe, encoder)
 
     def _nat(self, verifier: Transformer | None) -> NatTransformer:
         """Return a drafter; what has the shape of the verifier's weights begins as these."""
@@ -209,13 +204,13 @@ class Run:
         heads = Heads(recipe.count, network.config.width, recipe.hidden)
         trainee = HeadsTrainee(network, heads, jointly=recipe.joint)
         schedule = self._schedule("heads")
-        training = self._distilled if "teacher" in self.recipe.budget else self._pairs_of_data
-        return HeadsObjective(training, self._dev, schedule, self.seed, trainee)
+        return HeadsObjective(self._training_pairs, self._dev, schedule, self.seed, trainee)
 
     # -------------------------------------------------------------------------------- parts
 
     @cached_property
     def vocabulary(self) -> OwnVocabulary:
+        """The packed folder's vocabulary; one that is not the start bundle's raises ConfigError."""
         vocabulary, start = load_vocabulary(self.out / "data"), self.recipe.start
         if start is not None and (
             vocabulary.fingerprint != CorrectorVocabulary.load(find(start)).fingerprint
@@ -228,6 +223,7 @@ class Run:
 
     @cached_property
     def config(self) -> TransformerConfig:
+        """The verifier's architecture."""
         try:
             return TransformerConfig.from_dict(
                 {"vocab_size": len(self.vocabulary)} | self.recipe.network
@@ -239,12 +235,10 @@ class Run:
         return encoded(self.out / name, self.vocabulary, self.recipe.data.longest)
 
     @cached_property
-    def _pairs_of_data(self) -> list[Pair]:
-        return self._pairs("data/train.tsv")
-
-    @cached_property
-    def _distilled(self) -> list[Pair]:
-        return self._pairs("distilled.tsv")
+    def _training_pairs(self) -> list[Pair]:
+        """The teacher's outputs if the recipe has a teacher, else the pairs as they are."""
+        distilled = "teacher" in self.recipe.budget
+        return self._pairs("distilled.tsv" if distilled else "data/train.tsv")
 
     @cached_property
     def _dev(self) -> list[Pair]:
@@ -296,7 +290,7 @@ class Run:
         return network.eval()
 
     def _joint_weights(self) -> dict[str, torch.Tensor] | None:
-        """Return the verifier's weights where the heads were trained jointly with it."""
+        """Return the verifier's weights if the heads were trained jointly with it."""
         if not self.recipe.heads.joint:
             return None
         return _under("network.", mean_weights(self.out / "heads"))
@@ -317,7 +311,7 @@ class Run:
 
     def _of(self, stage: str) -> generation.GenerationBundle:
         """Return a bundle of the teacher or of the verifier alone."""
-        network = self._network(stage).to(device())
+        network = self._network(stage).to(device_of(None))
         return generation.GenerationBundle(
             self.recipe.name, self._about(), network, self.vocabulary
         )
@@ -338,22 +332,6 @@ class Run:
                     bundle.smaller[name] = self._small_network(name, stage)
                     break
         generation.save(bundle, self.out / "bundle")
-
-
-def mean_weights(run: Path) -> dict[str, torch.Tensor]:
-    """Return the mean of a run's snapshots, or the weights of its last checkpoint.
-
-    Vaswani et al. 2017, section 6.1, average the last checkpoints.
-    """
-    paths = sorted(run.glob("step-*.ckpt")) or [run / "last.ckpt"]
-    try:
-        states = [torch.load(p, map_location="cpu", weights_only=True)["model"] for p in paths]
-    except Exception as error:  # whatever a missing or broken file makes torch raise
-        reason = (str(error).splitlines() or [type(error).__name__])[0]
-        raise DataError(f"cannot read the weights in {run}: {reason}") from error
-    return {
-        name: torch.stack([state[name].float() for state in states]).mean(0) for name in states[0]
-    }
 
 
 def _under(prefix: str, weights: dict[str, torch.Tensor]) -> dict[str, torch.Tensor]:

@@ -27,9 +27,9 @@ from gec.check.findings import find_files, is_finding
 from gec.check.project import CHECK_CONFIDENCE, Project
 from gec.correct.corrector import Corrector
 from gec.documents.markup import passages
-from gec.documents.prose import correct_prose, in_source, prose_kind, with_edits
+from gec.documents.prose import correct_prose, in_source, prose_kind
 from gec.loading import load
-from gec.output.formats import to_findings
+from gec.output.terminal import to_findings
 
 THRESHOLDS = (0.3, 0.4, 0.5, 0.55, 0.6, 0.65, 0.7, 0.75, 0.8, 0.9)
 MOST_WORDS = 1000
@@ -62,7 +62,7 @@ class Count:
         self.words += sum(len(passage.text(source).split()) for passage in prose)
         self.texts.append(name)
         pairs = [
-            (own, with_edits(c, {e for e in c.edits if is_finding(c.original, e)}))
+            (own, c.with_edits({e for e in c.edits if is_finding(c.original, e)}))
             for own, c in correct_prose(corrector, source, name)
         ]
         whole = in_source(source, pairs)

@@ -111,6 +111,7 @@ def rate(args: argparse.Namespace) -> None:
     """Print sentences a second of ``gec bench``, of the decoder alone and of the pipeline."""
     import torch
 
+    from gec.eval.benchmark.harness import now, take_turns, timed
     from gec.loading import load
 
     torch.set_num_threads(args.threads)
@@ -119,14 +120,11 @@ def rate(args: argparse.Namespace) -> None:
         lines = Path(args.file).read_text(encoding="utf-8").splitlines()[: args.limit]
     corrector = load(args.model, device=args.device, precision=args.precision)
     ways = _ways(corrector, lines, args)
-    clock = time.process_time if args.cpu else time.perf_counter
-    seconds: dict[str, list[float]] = {name: [] for name in ways}
-    for round_ in range(args.rounds + 1):
-        for name, way in ways.items():
-            began = clock()
-            way()
-            if round_:  # the first one warms up
-                seconds[name].append(clock() - began)
+    clock = time.process_time if args.cpu else now
+    taken, _ = take_turns(
+        [timed(way, clock) for way in ways.values()], [lines], rounds=args.rounds, warm_up=1
+    )
+    seconds = {name: own[0].tolist() for name, own in zip(ways, taken, strict=True)}
     facts = corrector.info()
     print(f"{len(lines):,} lines, {facts['bundle']}, {facts['precision']} on {facts['device']}, "
           f"{args.threads} thread(s), batches of {args.batch_size}, {args.rounds} rounds, "
@@ -141,7 +139,7 @@ def rate(args: argparse.Namespace) -> None:
 
 def _ways(
     corrector: Corrector, lines: list[str], args: argparse.Namespace
-) -> dict[str, Callable[[], object]]:
+) -> dict[str, Callable[[list[str]], object]]:
     """Return what is timed; all of them decode the same token ids."""
     import torch
 
@@ -168,9 +166,9 @@ def _ways(
     tolerance = corrector.settings["balanced"].tolerance
     engine = Engine(corrector, size, tokenized=args.tokenized)
     return {
-        "gec bench": lambda: [bench.decode(t, size) for t in batches(sources, BATCHES * size)],
-        "decoder": lambda: corrector.decode(sources, tolerance, batch_size=size),
-        "gec batch": lambda: _through(engine, lines, args.block_size),
+        "gec bench": lambda _: [bench.decode(t, size) for t in batches(sources, BATCHES * size)],
+        "decoder": lambda _: corrector.decode(sources, tolerance, batch_size=size),
+        "gec batch": lambda turn: _through(engine, turn, args.block_size),
     }
 
 

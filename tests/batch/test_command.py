@@ -37,7 +37,7 @@ def made(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
         found.append(arguments)
         return Engine()
 
-    monkeypatch.setattr("gec.batch.options.make_engine", make)
+    monkeypatch.setattr("gec.batch.worker.make_engine", make)
     return found
 
 
@@ -170,7 +170,7 @@ def test_full_device(file: File, capsys: Capture) -> None:
 def test_workers_share_the_cores(monkeypatch: pytest.MonkeyPatch) -> None:
     """In a process of its own, since the number of threads is the process's."""
     code = (
-        "import torch\nfrom gec.batch.options import make_engine\n"
+        "import torch\nfrom gec.batch.worker import make_engine\n"
         "made = []\n"
         "e = make_engine(lambda device: made.append(device), None, None, 8, True, 9, 1, 2)\n"
         "import os\nassert torch.get_num_threads() == max(1, os.cpu_count() // 2)\n"

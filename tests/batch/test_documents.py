@@ -16,7 +16,8 @@ from hypothesis import strategies as st
 
 from gec.batch.blocks import Outcome, Result, Size
 from gec.batch.documents import Documents
-from gec.documents.markup import PARSERS, Passage, passages
+from gec.documents.markup import PARSERS, passages
+from gec.documents.passage import Passage
 from gec.edits.edits import Edit
 from gec.text.protection import Span
 

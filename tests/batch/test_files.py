@@ -8,7 +8,8 @@ from typing import Any
 
 import pytest
 
-from gec.batch.inputs import find, kind_of
+from gec.batch.inputs import find
+from gec.documents.kinds import kind_of
 from gec.errors import ConfigError, InputError
 
 

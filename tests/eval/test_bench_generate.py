@@ -12,16 +12,17 @@ from tiny_generation import random_bundle
 from gec.cli import main
 from gec.decoding.strategies import make_decoder
 from gec.errors import ConfigError
-from gec.eval.benchmark import generate
-from gec.eval.benchmark.generate import PHASES, Row, check_exact, markdown, measure
-from gec.eval.benchmark.process import peak_memory
+from gec.eval.benchmark.memory import device_peak, peak_memory
+from gec.eval.benchmark.profiling import PHASES
+from gec.eval.benchmark.strategy_rows import StrategyRow, default_strategies, measure
+from gec.eval.benchmark.strategy_tables import check_exact, speedups, strategy_table
 from gec.models.load.generation import save
 
 TEXTS = ["the dogs see.", "one big cats", "two", "birds and dogs eat the cats."]
 STRATEGIES = ["beam:beam-size=5", "greedy", "nat", "gad:k=3", "gad++:beta=3,tau=1", "blockwise"]
 
 
-def rows(rounds: int = 1, batch_sizes: tuple[int, ...] = (1, 3)) -> list[Row]:
+def rows(rounds: int = 1, batch_sizes: tuple[int, ...] = (1, 3)) -> list[StrategyRow]:
     bundle = random_bundle()
     sources = [bundle.vocabulary.encode(text) for text in TEXTS]
     return measure(
@@ -51,6 +52,9 @@ def test_what_is_counted() -> None:
         assert row.bleu is not None
         assert row.seconds is not None
         assert row.speedup is not None
+        assert row.speedup_interval is not None
+        low, high = row.speedup_interval
+        assert 0 < low <= high
         assert len(row.sentence_seconds) == (len(TEXTS) if row.batch_size == 1 else 0)
         assert set(row.profile) == set(PHASES)
         assert sum(row.profile.values()) == pytest.approx(1.0, abs=1e-6)
@@ -59,20 +63,21 @@ def test_what_is_counted() -> None:
     greedy = next(row for row in found if row.strategy == "greedy")
     assert greedy.per_pass == 1.0
     assert greedy.speedup_greedy == 1.0
-    shown = markdown(found)
+    assert greedy.speedup_greedy_interval == pytest.approx((1.0, 1.0))
+    shown = strategy_table(found)
     assert shown.count("\n") == len(found) + 1
-    assert generate.speedups(found).keys() == set(STRATEGIES[1:])
+    assert speedups(found).keys() == set(STRATEGIES[1:])
 
 
 def test_without_times_there_are_none() -> None:
     for row in rows(rounds=0, batch_sizes=(4,)):
         assert (row.seconds, row.speedup, row.memory, row.profile) == (None, None, None, {})
-    assert "seconds" not in markdown(rows(rounds=0, batch_sizes=(4,)))
+    assert "seconds" not in strategy_table(rows(rounds=0, batch_sizes=(4,)))
 
 
 def test_a_strategy_that_breaks_its_promise() -> None:
-    def row(strategy: str, same: float) -> Row:
-        return Row(strategy, 1, 1, 1, None, None, 0.0, same, 0)
+    def row(strategy: str, same: float) -> StrategyRow:
+        return StrategyRow(strategy, 1, 1, 1, None, None, 0.0, same, 0)
 
     assert check_exact([row("gad:k=5", 1.0), row("gad++", 0.2), row("nat", 0.0)]) == []
     assert check_exact([row("blockwise:accept-top=3", 0.5)]) == []
@@ -83,11 +88,11 @@ def test_a_strategy_that_breaks_its_promise() -> None:
 
 
 def test_the_papers_rows_as_far_as_the_bundle_goes() -> None:
-    names = generate.default_strategies(random_bundle().parts())
+    names = default_strategies(random_bundle().parts())
     assert names[:4] == ["beam:beam-size=5", "greedy", "nat", "gad:k=5"]
     assert {"gad++:beta=5,tau=4", "blockwise:k=2", "blockwise:k=4"} <= set(names)
     assert "blockwise:k=5" not in names
-    assert generate.default_strategies(random_bundle(nat=False, heads=False).parts()) == [
+    assert default_strategies(random_bundle(nat=False, heads=False).parts()) == [
         "beam:beam-size=5", "greedy",
     ]  # fmt: skip
 
@@ -139,9 +144,9 @@ def test_sources_too_long_and_files_that_differ(
 
 def test_memory_without_getrusage(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("torch.cuda.is_available", lambda: False)
-    assert generate._peak() is not None
+    assert device_peak() is not None
     monkeypatch.setitem(sys.modules, "resource", None)
-    assert generate._peak() is None
     monkeypatch.setattr(Path, "exists", lambda self: False)  # no /proc either
+    assert device_peak() is None
     with pytest.raises(ConfigError, match="memory cannot be measured here"):
         peak_memory()

@@ -16,14 +16,8 @@ from gec.decoding.drafters.aligned import AlignedCopyDrafter
 from gec.decoding.strategies import make_decoder, parse
 from gec.errors import ConfigError
 from gec.eval.benchmark.contenders import beam_size, decoder_for
-from gec.eval.benchmark.generate import (
-    Row,
-    check_exact,
-    default_strategies,
-    markdown,
-    measure,
-    operations_table,
-)
+from gec.eval.benchmark.strategy_rows import StrategyRow, default_strategies, measure
+from gec.eval.benchmark.strategy_tables import check_exact, operations_table, strategy_table
 from gec.eval.benchmark.two_models import counted_passes, families, gamma_plot, gamma_table
 from gec.eval.metrics.sari import sari
 from gec.loading import work_of
@@ -39,7 +33,7 @@ STRATEGIES = [
 ]
 
 
-def rows(task: str = "translation") -> list[Row]:
+def rows(task: str = "translation") -> list[StrategyRow]:
     sources = [bundle().vocabulary.encode(text) for text in TEXTS]
     return measure(
         bundle().parts(), bundle().vocabulary.decode, sources, [TEXTS], STRATEGIES,
@@ -65,7 +59,7 @@ def test_passes_of_the_drafting_models() -> None:
     assert 0 < bild.rollback <= 1
     assert early.drafter_passes is not None
     assert [row.as_greedy for row in (speculative, hierarchical, early)] == [1.0] * 3
-    assert "fallback" in markdown(rows())
+    assert "fallback" in strategy_table(rows())
 
 
 @pytest.mark.parametrize(
@@ -89,7 +83,7 @@ def test_all_scores_are_percentages() -> None:
     found = make_decoder(made.parts(), "greedy").decode(sources)
     texts = [made.vocabulary.decode(h.tokens) for [h] in found]
 
-    def scored(task: str) -> Row:
+    def scored(task: str) -> StrategyRow:
         [row] = measure(
             made.parts(), made.vocabulary.decode, sources, [texts], ["greedy"],
             batch_sizes=(2,), rounds=0, task=task,
@@ -128,7 +122,7 @@ def test_strategies_of_a_bundle_with_smaller_models() -> None:
     ],
 )
 def test_what_is_promised(strategy: str, promises: bool) -> None:
-    broken = Row(strategy, 1, 1, 1, None, None, 0.0, 0.5, 0)
+    broken = StrategyRow(strategy, 1, 1, 1, None, None, 0.0, 0.5, 0)
     assert bool(check_exact([broken])) == promises
 
 

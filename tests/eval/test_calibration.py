@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from gec.cli import main
 from gec.correct.confidence import Calibration, Evidence
-from gec.correct.corrector import Correction, SentenceResult
+from gec.correct.result import Correction, SentenceResult
 from gec.errors import DataError
 from gec.eval.calibration import (
     Judged,

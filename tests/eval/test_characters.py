@@ -14,7 +14,7 @@ from gec.cli import main
 from gec.eval.metrics import characters
 from gec.eval.metrics.characters import by_characters
 from gec.eval.metrics.m2 import GoldEdit, GoldSentence
-from gec.eval.metrics.m2.characters import gold_by_characters
+from gec.eval.metrics.m2.gold_characters import gold_by_characters
 
 File = Callable[..., str]
 Capture = pytest.CaptureFixture[str]

@@ -18,8 +18,16 @@ from spacy.language import Language
 from gec.cli import main
 from gec.errors import ConfigError, InputError
 from gec.eval.metrics import pipeline
-from gec.eval.metrics.errant import Annotator, Edit, agreement, annotate, reannotate
-from gec.eval.metrics.errant_compare import parse_blocks
+from gec.eval.metrics.errant import (
+    Annotator,
+    Edit,
+    agreement,
+    annotate,
+    compare,
+    parse_blocks,
+    reannotate,
+    score_errant,
+)
 from gec.eval.metrics.pipeline import SHIPPED, describe, load_pipeline
 
 File = Callable[..., str]
@@ -180,6 +188,22 @@ def test_only_what_must_be_parsed_is_parsed_once(
     )
     assert [bool(edits) for edits in found] == [False, True, True, False]
     assert parsed == ["a dog", "a cat", "two cats"]
+
+
+def test_a_score_is_that_of_the_annotated_edits(nlp: Language) -> None:
+    source, hypothesis = ["I has two cat ."], ["I have two cat ."]
+    gold = parse_blocks(
+        "S I has two cat .\nA 1 2|||R:VERB:SVA|||have|||REQUIRED|||-NONE-|||0\n"
+        "A 3 4|||R:NOUN:NUM|||cats|||REQUIRED|||-NONE-|||0\n",
+        "gold",
+    )
+    annotator = Annotator(nlp)
+    score = score_errant(hypothesis, gold, annotator=annotator)
+    assert (score.tp, score.fp, score.fn) == (1, 0, 1)
+    edits = annotator.blocks(source, hypothesis)
+    assert score == compare(edits, gold, how=annotator.settings)
+    with pytest.raises(InputError, match="the hypotheses has 2 lines"):
+        score_errant(["a", "b"], gold, annotator=annotator)
 
 
 def test_lists_of_different_lengths(nlp: Language) -> None:

@@ -14,16 +14,17 @@ from errant.commands import compare_m2
 
 from gec.cli import main
 from gec.errors import ConfigError, DataError, InputError
-from gec.eval.metrics import errant_compare as module
-from gec.eval.metrics.errant_compare import (
+from gec.eval.metrics.errant import (
     Annotation,
     Block,
     Counts,
     ErrantScore,
     compare,
+    comparison,
     parse_blocks,
     read_blocks,
 )
+from gec.eval.metrics.errant.comparison import TITLES
 
 File = Callable[..., str]
 Capture = pytest.CaptureFixture[str]
@@ -70,7 +71,7 @@ def types_in(printed: str) -> dict[str, Counts]:
 
 def score_of(row: dict[str, Any], by_type: dict[str, Counts]) -> ErrantScore:
     options = row["options"]
-    mode = next((mode for mode in module.TITLES if f"-{mode}" in options), "cs")
+    mode = next((mode for mode in TITLES if f"-{mode}" in options), "cs")
     beta = float(options[options.index("-b") + 1]) if "-b" in options else 0.5
     total = Counts(row["TP"], row["FP"], row["FN"])
     return ErrantScore(*total, *total.scores(beta), mode, beta, by_type, (), (), "")
@@ -386,4 +387,4 @@ def test_the_signature_of_the_command_names_the_rules(file: File, capsys: Captur
 
 
 def test_examples() -> None:
-    assert doctest.testmod(module).failed == 0
+    assert doctest.testmod(comparison).failed == 0

@@ -11,8 +11,8 @@ from spacy.language import Language
 
 from gec.cli import main
 from gec.errors import ConfigError
-from gec.eval.metrics.errant_compare import read_blocks
-from gec.eval.metrics.errant_ud import UniversalAnnotator, read_words
+from gec.eval.metrics.errant import read_blocks
+from gec.eval.metrics.errant.universal import UniversalAnnotator, read_words
 from gec.eval.metrics.pipeline import load_pipeline
 
 File = Callable[..., str]

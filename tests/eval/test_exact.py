@@ -10,7 +10,8 @@ import pytest
 from fake_corrector import fake_correction
 
 from gec.cli import main
-from gec.correct.corrector import Correction, Corrector
+from gec.correct.corrector import Corrector
+from gec.correct.result import Correction
 from gec.eval.metrics.exact import score_exact
 
 

@@ -6,6 +6,7 @@ import json
 import re
 from collections.abc import Callable, Sequence
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -13,12 +14,13 @@ import pytest
 from gec.cli import main
 from gec.errors import ConfigError
 from gec.eval.compare import leaderboard
-from gec.eval.compare.leaderboard import METRICS, Metric, TestSet, default_samples, rank
-from gec.eval.compare.significance import Statistics, edit_statistics
-from gec.eval.metrics.errant import Annotator
-from gec.eval.metrics.errant_compare import parse_blocks
+from gec.eval.compare import ranking as ranking_module
+from gec.eval.compare.board_metrics import METRICS, Metric, TestSet
+from gec.eval.compare.ranking import default_samples, rank
+from gec.eval.metrics.errant import Annotator, parse_blocks
 from gec.eval.metrics.m2 import read_gold
 from gec.eval.metrics.pipeline import load_pipeline
+from gec.eval.metrics.statistics import Statistics, edit_statistics
 
 Capture = pytest.CaptureFixture[str]
 File = Callable[..., str]
@@ -238,3 +240,25 @@ def test_rank_refuses_other_tests() -> None:
     with pytest.raises(ConfigError, match="test must be one of randomization, bootstrap"):
         rank("x", "X", systems, test="t")
     assert leaderboard.FORMATS == ("text", "json", "html")
+
+
+def test_processes_side_by_side_change_nothing(
+    board: Callable[..., str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Also: metrics in another order than their processes."""
+    options = ["--metrics", "m2,errant,cleme", "--format", "json"]
+    expected = json.loads(board(*options, "--jobs", "1"))
+    started: list[int] = []
+
+    class Pool(ranking_module.ProcessPoolExecutor):
+        def __init__(self, workers: int, *rest: Any) -> None:
+            started.append(workers)
+            super().__init__(workers, *rest)
+
+    monkeypatch.setattr(ranking_module, "ProcessPoolExecutor", Pool)
+    assert json.loads(board(*options, "--jobs", "3")) == expected
+    assert started == []
+    monkeypatch.setattr(ranking_module, "SMALL", 0)
+    assert json.loads(board(*options, "--jobs", "3")) == expected
+    assert started == [2]
+    assert [ranking["metric"] for ranking in expected["rankings"]] == ["m2", "errant", "cleme"]

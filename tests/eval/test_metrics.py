@@ -19,19 +19,23 @@ import pytest
 
 from gec.cli import main
 from gec.errors import ConfigError, DataError, InputError
-from gec.eval.compare.significance import Statistics
-from gec.eval.compare.significance import compare as compare_statistics
+from gec.eval.metrics import clean as clean_module
 from gec.eval.metrics import cleme as cleme_module
 from gec.eval.metrics import gotoscorer as gotoscorer_module
+from gec.eval.metrics import gotoscorer_chunks, imeasure_alignment, ngrams
 from gec.eval.metrics import green as green_module
 from gec.eval.metrics import imeasure as imeasure_module
 from gec.eval.metrics import rates as rates_module
+from gec.eval.metrics import statistics as statistics_module
+from gec.eval.metrics.clean import needless, needless_statistics
 from gec.eval.metrics.cleme import cleme, partition
-from gec.eval.metrics.errant_compare import Block, parse_blocks
+from gec.eval.metrics.errant import Block, parse_blocks
 from gec.eval.metrics.gotoscorer import gotoscorer
 from gec.eval.metrics.green import green, green_statistics
 from gec.eval.metrics.imeasure import align, imeasure, imeasure_statistics
-from gec.eval.metrics.rates import error_rates, needless, needless_statistics
+from gec.eval.metrics.rates import error_rates
+from gec.eval.metrics.significance import compare as compare_statistics
+from gec.eval.metrics.statistics import Statistics
 
 DATA = Path(__file__).parent / "data" / "metrics_expected"
 Case = dict[str, Any]
@@ -60,7 +64,17 @@ def file(tmp_path: Path) -> File:
 
 @pytest.mark.parametrize(
     "module",
-    [green_module, cleme_module, gotoscorer_module, imeasure_module, rates_module],
+    [
+        clean_module,
+        cleme_module,
+        gotoscorer_module,
+        gotoscorer_chunks,
+        green_module,
+        imeasure_module,
+        ngrams,
+        rates_module,
+        statistics_module,
+    ],
     ids=lambda module: module.__name__.rpartition(".")[2],
 )
 def test_examples_in_docstrings(module: ModuleType) -> None:
@@ -450,7 +464,7 @@ def test_references_aligned_together_are_as_if_alone(monkeypatch: pytest.MonkeyP
     source, hypothesis = "a b c d".split(), "a x c d e".split()
     references = [text.split() for text in ("a b c d", "a c d e", "x", "", "a x c d e")]
     together = align(source, hypothesis, references)
-    monkeypatch.setattr(imeasure_module, "_BATCH", 1)
+    monkeypatch.setattr(imeasure_alignment, "_BATCH", 1)
     assert (align(source, hypothesis, references) == together).all()
 
 

@@ -11,9 +11,9 @@ import pytest
 
 from gec.cli import main
 from gec.errors import ConfigError
-from gec.eval.compare.significance import Statistics
-from gec.eval.metrics import errant_compare, gleu, m2, sari, summarization, translation
+from gec.eval.metrics import errant, gleu, m2, sari, summarization, translation
 from gec.eval.metrics.m2 import GoldEdit, GoldSentence
+from gec.eval.metrics.statistics import Statistics
 
 Capture = pytest.CaptureFixture[str]
 File = Callable[..., str]
@@ -167,11 +167,11 @@ def _errant(rows: Sequence[int]) -> tuple[Statistics, list[float]]:
         return f"S {line}\nA 1 2|||X|||{line[0]}|||REQUIRED|||-NONE-|||0\n"
 
     ours, theirs = (
-        errant_compare.parse_blocks("\n".join(block(lines[i][k:]) for i in rows), "x")
+        errant.parse_blocks("\n".join(block(lines[i][k:]) for i in rows), "x")
         for lines, k in ((WORSE, 0), (BETTER, 0))
     )
-    score = errant_compare.compare(ours, theirs)
-    return errant_compare.statistics(score), [score.precision, score.recall, score.f]
+    score = errant.compare(ours, theirs)
+    return errant.statistics(score), [score.precision, score.recall, score.f]
 
 
 def _gleu(rows: Sequence[int]) -> tuple[Statistics, list[float]]:
@@ -234,7 +234,7 @@ def test_gleu_rows_are_what_draws_of_references_average_to() -> None:
 
 
 def test_statistics_of_nothing_are_refused() -> None:
-    from gec.eval.compare.significance import bootstrap
+    from gec.eval.metrics.significance import bootstrap
 
     with pytest.raises(ConfigError, match="no sentence to resample"):
         bootstrap(m2.statistics(m2.score_m2([], [])))

@@ -12,9 +12,10 @@ import pytest
 
 from gec.cli import main
 from gec.errors import DataError, InputError
-from gec.eval.compare import report
-from gec.eval.compare.report import Line, Piece, above, diff, edit_ratio, read_system
-from gec.eval.metrics.errant_compare import Annotation, Block
+from gec.eval.compare.examples import DiffPiece, diff, edit_ratio, losses, speed_by_ratio, wins
+from gec.eval.compare.files import Line, above, read_system
+from gec.eval.compare.results import errant_types, evaluate
+from gec.eval.metrics.errant import Annotation, Annotator, Block, read_blocks
 from gec.eval.metrics.m2 import read_gold
 from gec.eval.metrics.pipeline import load_pipeline
 
@@ -222,12 +223,12 @@ def test_diff() -> None:
         Annotation(-1, -1, "noop", "-NONE-", 0),
     ]
     assert diff("He go to school .", edits) == (
-        Piece(kept="He"),
-        Piece(deleted="go", inserted="goes", type="R:VERB:SVA"),
-        Piece(kept="to"),
-        Piece(inserted="the", type="M:DET"),
-        Piece(kept="school"),
-        Piece(deleted=".", type="U:PUNCT"),
+        DiffPiece(kept="He"),
+        DiffPiece(deleted="go", inserted="goes", type="R:VERB:SVA"),
+        DiffPiece(kept="to"),
+        DiffPiece(inserted="the", type="M:DET"),
+        DiffPiece(kept="school"),
+        DiffPiece(deleted=".", type="U:PUNCT"),
     )
 
 
@@ -242,29 +243,29 @@ def test_edit_ratio(edits: list[tuple[int, int, str]], ratio: float) -> None:
 
 def test_what_counts_as_a_win_and_a_loss(file: File) -> None:
     gold = file(GOLD, "gold.m2")
-    blocks = report.read_blocks(gold)
-    annotator = report.Annotator(load_pipeline("en_pipeline"))
+    blocks = read_blocks(gold)
+    annotator = Annotator(load_pipeline("en_pipeline"))
     system = read_system(file(jsonl()), SOURCES)
-    result = report.evaluate(system, read_gold(gold), blocks, annotator, samples=10)
-    assert report.wins(result) == [2, 0]  # two edits right before one
-    assert report.losses(result) == [1]
+    result = evaluate(system, read_gold(gold), blocks, annotator, samples=10)
+    assert wins(result) == [2, 0]  # two edits right before one
+    assert losses(result) == [1]
     assert [(p.threshold, p.precision, p.recall) for p in result.curve] == [
         (0.3, 0.75, 0.75),
         (0.6, 1.0, 0.75),
         (0.8, 1.0, 0.5),
         (0.9, 1.0, 0.25),
     ]
-    assert len(report.speed_by_ratio(result)) == 4
+    assert len(speed_by_ratio(result)) == 4
 
 
 def test_other_types_are_classified_anew(file: File) -> None:
-    annotator = report.Annotator(load_pipeline("en_pipeline"))
-    gold = report.read_blocks(file(GOLD.replace("R:VERB:SVA", "SVA").replace("R:NOUN:NUM", "Nn")))
-    typed = report.errant_types(gold, annotator)
+    annotator = Annotator(load_pipeline("en_pipeline"))
+    gold = read_blocks(file(GOLD.replace("R:VERB:SVA", "SVA").replace("R:NOUN:NUM", "Nn")))
+    typed = errant_types(gold, annotator)
     assert [[edit.type for edit in block.annotations] for block in typed] == [
         ["R:VERB:SVA"], ["noop"], ["R:VERB:SVA", "R:NOUN:NUM"], ["R:VERB:SVA"],
     ]  # fmt: skip
-    assert report.errant_types(typed, annotator) is typed
+    assert errant_types(typed, annotator) is typed
 
 
 def test_each_system_stands_beside_the_annotator_it_was_counted_against(
@@ -285,16 +286,16 @@ def test_each_system_stands_beside_the_annotator_it_was_counted_against(
 
 def test_times_of_batches_are_not_shown(file: File) -> None:
     gold = file(GOLD, "gold.m2")
-    blocks = report.read_blocks(gold)
-    annotator = report.Annotator(load_pipeline("en_pipeline"))
+    blocks = read_blocks(gold)
+    annotator = Annotator(load_pipeline("en_pipeline"))
     rows = [json.loads(row) for row in jsonl().splitlines()]
     for number, row in enumerate(rows):
         row["sentences"][0]["milliseconds"] = 2.0 + number
     alone = "".join(json.dumps(row) + "\n" for row in rows)
     for content, timed in ((jsonl(), False), (alone, True)):
         system = read_system(file(content), SOURCES)
-        result = report.evaluate(system, read_gold(gold), blocks, annotator, samples=9)
-        points = report.speed_by_ratio(result)
+        result = evaluate(system, read_gold(gold), blocks, annotator, samples=9)
+        points = speed_by_ratio(result)
         assert [math.isnan(ms) for _, _, ms in points] == [not timed] * 4
 
 

@@ -8,21 +8,19 @@ import numpy as np
 import pytest
 
 from gec.errors import ConfigError
-from gec.eval.compare.significance import (
+from gec.eval.metrics.significance import (
     Comparison,
     Interval,
-    Statistics,
     _resamples,
     assess,
     clusters,
     compare_all,
-    edit_statistics,
     holm,
-    precision_recall_f,
     samples_needed,
 )
-from gec.eval.compare.significance import bootstrap as bootstrap_scores
-from gec.eval.compare.significance import compare as compare_scores
+from gec.eval.metrics.significance import bootstrap as bootstrap_scores
+from gec.eval.metrics.significance import compare as compare_scores
+from gec.eval.metrics.statistics import Statistics, edit_statistics, precision_recall_f
 
 A = np.array([[1, 0, 0], [0, 1, 1], [2, 1, 0], [0, 0, 2], [1, 1, 1], [0, 2, 0]])
 B = np.array([[1, 0, 0], [1, 0, 0], [2, 0, 0], [1, 1, 1], [1, 1, 1], [0, 0, 0]])
@@ -87,7 +85,7 @@ def test_blocks_of_any_size_draw_the_same_samples(
 ) -> None:
     a, b = np.repeat(A, 3, axis=0), np.repeat(B, 3, axis=0)
     whole = bootstrap(a, samples=11), compare(a, b, samples=11)
-    monkeypatch.setattr("gec.eval.compare.significance._BLOCK", block)
+    monkeypatch.setattr("gec.eval.metrics.significance._BLOCK", block)
     assert [len(rows) for rows in _resamples(np.random.default_rng(0), 18, 11)] == (
         [2, 2, 2, 2, 2, 1] if block == 40 else [1] * 11
     )

@@ -15,10 +15,11 @@ import torch
 from fake_models import tiny_network
 from safetensors.torch import load_file, save_file
 
-from gec.correct.corrector import Setting
+from gec.correct.options import Setting
 from gec.errors import ConfigError, DataError, ModelError
 from gec.models.load import bundle
 from gec.models.load.bundle import Bundle
+from gec.models.training.export import export_main
 from gec.text.inflection import Inflections
 from gec.text.subwords import Subwords
 
@@ -248,7 +249,7 @@ def test_export(subwords: Subwords, tmp_path: Path) -> None:
         checkpoints=[str(tmp_path / "last.ckpt")], out=str(tmp_path / "out"), data=str(tmp_path),
         name=None, tolerance=0.25, precision="fp16",
     )  # fmt: skip
-    assert bundle.export_main(args) == 0
+    assert export_main(args) == 0
     loaded = bundle.load(str(tmp_path / "out"))
     assert loaded.settings == {"balanced": Setting(tolerance=0.25)}
     torch.testing.assert_close(
@@ -256,7 +257,7 @@ def test_export(subwords: Subwords, tmp_path: Path) -> None:
     )
     shutil.copy(tmp_path / "tokenizer.json", tmp_path / "last.ckpt")
     with pytest.raises(DataError, match="cannot read checkpoint") as caught:
-        bundle.export_main(args)
+        export_main(args)
     assert "\n" not in str(caught.value)
 
 
@@ -273,7 +274,7 @@ def test_the_mean_of_several(subwords: Subwords, tmp_path: Path) -> None:
         checkpoints=names, out=str(tmp_path / "out"), data=str(tmp_path), name=None, tolerance=0.0,
         precision="int8",
     )  # fmt: skip
-    assert bundle.export_main(args) == 0
+    assert export_main(args) == 0
     found = bundle.load(str(tmp_path / "out")).network.state_dict()
     for key, value in found.items():
         mean = sum(network.state_dict()[key] for network in networks) / 3
@@ -281,11 +282,11 @@ def test_the_mean_of_several(subwords: Subwords, tmp_path: Path) -> None:
     other = tiny_network(1, vocab_size=len(subwords), width=16).float()
     torch.save({"config": other.config.to_dict(), "model": other.state_dict()}, names[1])
     with pytest.raises(ConfigError, match=r"two\.ckpt has another architecture than .*one\.ckpt"):
-        bundle.export_main(args)
+        export_main(args)
     other_subwords = Subwords.train(
         [["dog"]] * 3, size=len(subwords) + 1, inflections=Inflections()
     )
     other_subwords.save(tmp_path)
     args.checkpoints = names[2:]
     with pytest.raises(ConfigError, match="three has other subwords than the data"):
-        bundle.export_main(args)
+        export_main(args)

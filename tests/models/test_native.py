@@ -20,7 +20,7 @@ from gec.models.engines import native
 from gec.models.engines.inference import prepare
 from gec.models.engines.quantization import Int8Linear, count_parameters, quantize
 from gec.models.engines.verifier import TransformerVerifier
-from gec.models.load.bundle import write_weights
+from gec.models.load.weights import write_weights
 from gec.models.network import transformer
 from gec.models.network.transformer import Transformer
 

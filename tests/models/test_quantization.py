@@ -24,7 +24,7 @@ from gec.models.engines.quantization import (
     quantize_rows,
 )
 from gec.models.engines.verifier import TransformerVerifier
-from gec.models.load.bundle import read_weights, write_weights
+from gec.models.load.weights import read_weights, write_weights
 from gec.models.network.transformer import Transformer
 
 

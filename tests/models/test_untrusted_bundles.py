@@ -20,7 +20,7 @@ import gec
 from gec import untrusted
 from gec.cli import main
 from gec.errors import ModelError
-from gec.models.load import bundle, generation
+from gec.models.load import bundle, generation, places
 from gec.models.load.foreign import ENGINES, ForeignSubwords
 from gec.text.ngrams import NGrams
 from gec.text.spelling import Speller
@@ -244,9 +244,9 @@ def test_shipped_bundles_may_be_links(folder: Path, monkeypatch: pytest.MonkeyPa
     shipped.mkdir(parents=True)
     for path in folder.iterdir():
         (shipped / path.name).symlink_to(path)
-    monkeypatch.setattr(bundle, "BUNDLES", shipped.parent)
-    assert bundle.find("xx") == shipped
-    refused(lambda: bundle.find(str(shipped / ".." / "xx")), "a link out of the bundle")
+    monkeypatch.setattr(places, "BUNDLES", shipped.parent)
+    assert places.find("xx") == shipped
+    refused(lambda: places.find(str(shipped / ".." / "xx")), "a link out of the bundle")
 
 
 HOSTILE_PARTS: dict[str, tuple[Damage, str]] = {
@@ -330,7 +330,7 @@ def test_transformers_runs_no_code_and_asks_nothing(where: str, tmp_path: Path) 
     load = {
         "bundle": "import gec; gec.load(sys.argv[1], device='cpu')",
         "folder": (
-            "from gec.models.engines.transformers_model import _load; _load(Path(sys.argv[1]))"
+            "from gec.models.convert.transformers_model import _load; _load(Path(sys.argv[1]))"
         ),
     }[where]
     done = subprocess.run(

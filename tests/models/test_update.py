@@ -16,8 +16,9 @@ from gec.cli import main
 from gec.errors import ConfigError, InputError, ModelError
 from gec.models.fetch import pretrained, store, update
 from gec.models.fetch.wheel import build as build_wheel
-from gec.models.load import bundle
+from gec.models.load import bundle, places
 from gec.models.network.llama import LlamaConfig
+from gec.models.training.make_update import make
 
 gguf = pytest.importorskip("gguf")
 
@@ -78,7 +79,7 @@ def sha(path: Path) -> str:
 def wheel(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A wheel with a tiny network, and an update ``tiny`` over it among those that are shipped."""
     monkeypatch.setenv("GEC_CACHE", str(tmp_path / "cache"))
-    monkeypatch.setattr(store, "UPDATES", tmp_path / "updates")
+    monkeypatch.setattr(places, "UPDATES", tmp_path / "updates")
     inner = tmp_path / "tiny.gguf"
     write_gguf(inner)
     wheel = tmp_path / "tiny-1-py3-none-any.whl"
@@ -118,7 +119,7 @@ def test_a_model_is_fetched_listed_used_and_removed(
     with pytest.raises(ModelError, match="gec model get tiny"):
         gec.load("tiny")
     assert main(["model", "get", "tiny", "--from", str(wheel)]) == 0
-    assert Path(capsys.readouterr().out.strip()) == store.fetched("tiny")
+    assert Path(capsys.readouterr().out.strip()) == places.fetched("tiny")
     corrector = gec.load("tiny")
     found = next(corrector.correct_tokenized(["he ate a Bee ."]))
     assert found.sentences[0].trace is not None
@@ -126,7 +127,7 @@ def test_a_model_is_fetched_listed_used_and_removed(
     wheel.unlink()  # the checked file is kept: no second download
     assert main(["model", "get", "tiny"]) == 0
     assert main(["model", "remove", "tiny"]) == 0
-    assert not store.fetched("tiny").exists()
+    assert not places.fetched("tiny").exists()
     with pytest.raises(InputError):
         store.remove("tiny")
     for name in ("../models", "..", ".", "", "tiny/..", str(tmp_path)):
@@ -142,7 +143,7 @@ def test_a_model_of_an_earlier_update_is_said_to_be_outdated(
     assert store.is_current("tiny")
     assert main(["model", "list"]) == 0
     assert "tiny\tfetched\t" in capsys.readouterr().out
-    settings = store.UPDATES / "tiny" / "config.json"
+    settings = places.UPDATES / "tiny" / "config.json"
     settings.write_text(settings.read_text().replace('"language": "en"', '"language": "de"'))
     assert main(["model", "list"]) == 0
     assert "tiny\toutdated: gec model get tiny\t" in capsys.readouterr().out
@@ -154,12 +155,12 @@ def test_shipped_bundles_need_no_cache(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("GEC_CACHE", "~no-such-user-here/x")
     assert bundle.find("en").name == "en"
     with pytest.raises(ConfigError, match="GEC_CACHE"):
-        store.cache_folder()
+        places.cache_folder()
 
 
 def test_the_update_leads_from_the_base_to_the_tuned_weights(wheel: Path) -> None:
     source = pretrained.of_settings(
-        json.loads((store.UPDATES / "tiny" / "config.json").read_text())["pretrained"], wheel
+        json.loads((places.UPDATES / "tiny" / "config.json").read_text())["pretrained"], wheel
     )
     config, base, words = pretrained.load(source)
     assert config.separator == tuple(words.encode_text("\n"))
@@ -177,7 +178,7 @@ def test_the_update_leads_from_the_base_to_the_tuned_weights(wheel: Path) -> Non
 
 def test_rows_that_turn_together_are_put_where_our_rotation_has_them(wheel: Path) -> None:
     source = pretrained.of_settings(
-        json.loads((store.UPDATES / "tiny" / "config.json").read_text())["pretrained"], wheel
+        json.loads((places.UPDATES / "tiny" / "config.json").read_text())["pretrained"], wheel
     )
     path = store.fetch(source)
     _, state, _ = pretrained.load(source)
@@ -210,7 +211,7 @@ def test_an_update_is_made_of_the_mean_of_runs(
 ) -> None:
     from safetensors.torch import save_file
 
-    config = json.loads((store.UPDATES / "tiny" / "config.json").read_text())
+    config = json.loads((places.UPDATES / "tiny" / "config.json").read_text())
     recipe = tmp_path / "tiny.toml"
     rows = [f"{name} = {value!r}" for name, value in config["pretrained"].items()]
     recipe.write_text("\n".join(["[pretrained]", *rows]).replace("'", '"'))
@@ -232,10 +233,10 @@ def test_an_update_is_made_of_the_mean_of_runs(
     assert again["parts"] == "en"
     runs[1].write_bytes(b"no")
     with pytest.raises(ModelError, match="cannot read"):
-        update.make(recipe, runs, out)
+        make(recipe, runs, out)
     save_file({"norm.weight": base["norm.weight"]}, runs[1])
     with pytest.raises(ModelError, match="another network"):
-        update.make(recipe, runs, out)
+        make(recipe, runs, out)
 
 
 def load_update(folder: Path) -> dict[str, Tensor]:
@@ -253,7 +254,7 @@ def test_another_file_is_refused(wheel: Path, tmp_path: Path) -> None:
         store.get("tiny", tmp_path / "missing.whl")
     with pytest.raises(ConfigError, match="no model 'huge'"):
         store.get("huge")
-    assert not store.fetched("tiny").exists()
+    assert not places.fetched("tiny").exists()
 
 
 def test_without_a_network_the_message_says_what_to_do(
@@ -269,7 +270,7 @@ def test_without_a_network_the_message_says_what_to_do(
 def test_a_broken_update_is_one_error(wheel: Path, kind: str) -> None:
     from safetensors.torch import load_file, save_file
 
-    folder = store.UPDATES / "tiny"
+    folder = places.UPDATES / "tiny"
     path, settings = folder / "update.safetensors", folder / "config.json"
     tensors, config = load_file(path), json.loads(settings.read_text())
     name = "layers.1.ffn.gate_up.weight"
@@ -291,7 +292,7 @@ def test_a_broken_update_is_one_error(wheel: Path, kind: str) -> None:
         path.write_bytes(path.read_bytes()[:-100])
     with pytest.raises(ModelError):
         store.get("tiny", wheel)
-    assert not store.fetched("tiny").exists()
+    assert not places.fetched("tiny").exists()
 
 
 def test_a_gguf_file_of_another_family_is_refused(tmp_path: Path) -> None:

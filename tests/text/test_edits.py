@@ -7,9 +7,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from gec.edits import edits as module
-from gec.edits.edits import Edit, WordEdit, align, apply, classify, to_edits
+from gec.edits import align as module
+from gec.edits.align import align
+from gec.edits.classify import classify
+from gec.edits.edits import Edit, WordEdit, apply
 from gec.edits.messages import MESSAGES
+from gec.edits.place import to_edits
 from gec.text.segmentation import segment
 from gec.text.words import split_tokenized, split_words, tokenize_line
 

@@ -10,9 +10,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from gec.text import segmentation as module
+from gec.text.language import looks_english
 from gec.text.segmentation import (
     Sentence,
-    looks_english,
     missing_blanks,
     segment,
     windows,

@@ -9,16 +9,17 @@ from __future__ import annotations
 import re
 import threading
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import replace
 
 from fake_corrector import replaced
 from fake_web import WebCorrector
 
-from gec.correct.corrector import Correction, Options, SentenceResult, Setting
+from gec.correct.options import Options, Setting
+from gec.correct.result import Correction, SentenceResult
 from gec.decoding.decoder import Hypothesis
 from gec.decoding.trace import Pass, Trace
 from gec.edits.edits import Edit
 from gec.edits.messages import describe
+from gec.text.words import split_tokenized
 
 # pattern, replacement, type, confidence; what group 1 matches is replaced
 RULES: tuple[tuple[str, str, str, float], ...] = (
@@ -140,6 +141,6 @@ def _hypothesis(sentence: str) -> Hypothesis:
 def _sentence(sentence: str, start: int, found: Hypothesis) -> SentenceResult:
     corrected = "".join(map(chr, found.tokens))
     trace = Trace(found.steps, _passes(sentence)[1])
-    words = tuple(sentence.split())
-    result = SentenceResult(0, len(sentence), words, tuple(corrected.split()), trace, 0.0)
-    return replace(result, start=start, end=start + len(sentence))
+    words = tuple(split_tokenized(sentence, start))
+    target = tuple(corrected.split())
+    return SentenceResult(start, start + len(sentence), words, target, trace, 0.0)

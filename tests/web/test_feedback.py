@@ -22,7 +22,7 @@ from gec.cli import main
 from gec.edits.edits import Edit
 from gec.errors import InputError
 from gec.web.feedback import Store
-from gec.web.feedback_commands import export, listed
+from gec.web.feedback_records import export, listed
 from gec.web.problems import Problem
 
 Make = Callable[..., FlaskClient]

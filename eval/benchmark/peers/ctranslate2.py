@@ -6,7 +6,8 @@ from collections.abc import Sequence
 from typing import Any
 
 from gec.errors import ModelError
-from gec.eval.benchmark.contenders import Answer, Contender, Ids, batches, now
+from gec.eval.benchmark.contenders import Answer, Contender, Ids, batches
+from gec.eval.benchmark.harness import now
 from gec.eval.benchmark.peers import Setup
 
 TYPES = {"fp32": "float32", "fp16": "float16", "bf16": "bfloat16", "int8": "int8"}

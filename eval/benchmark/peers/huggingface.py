@@ -7,7 +7,8 @@ from typing import Any
 
 import torch
 
-from gec.eval.benchmark.contenders import DTYPES, Answer, Contender, Ids, batches, now
+from gec.eval.benchmark.contenders import DTYPES, Answer, Contender, Ids, batches
+from gec.eval.benchmark.harness import now
 from gec.eval.benchmark.peers import Setup
 
 

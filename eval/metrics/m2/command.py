@@ -7,10 +7,9 @@ import dataclasses
 from collections.abc import Iterable, Iterator
 
 from gec.errors import ConfigError, DataError, InputError
-from gec.eval.compare.significance import Statistics
 from gec.eval.metrics.characters import add_setting, by_characters, warn_of_forms
 from gec.eval.metrics.m2 import verbose
-from gec.eval.metrics.m2.characters import gold_by_characters
+from gec.eval.metrics.m2.gold_characters import gold_by_characters
 from gec.eval.metrics.m2.reading import read_gold, read_hypotheses
 from gec.eval.metrics.m2.scoring import (
     Decision,
@@ -21,6 +20,7 @@ from gec.eval.metrics.m2.scoring import (
     summarize,
 )
 from gec.eval.metrics.score import as_reference, assessed, once, show, use_utf8, warn
+from gec.eval.metrics.statistics import Statistics
 
 
 def main(args: argparse.Namespace) -> int:
@@ -67,7 +67,7 @@ def main(args: argparse.Namespace) -> int:
 
 
 def _printed(decisions: Iterable[Decision], args: argparse.Namespace) -> Iterator[Decision]:
-    """The same decisions, each printed as it passes if that is wanted."""
+    """Yield the decisions, and print each one if the options ask for it."""
     for number, decision in enumerate(decisions, start=1):
         if args.very_verbose:
             _print(verbose.lattice_lines(decision))

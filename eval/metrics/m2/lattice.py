@@ -1,8 +1,8 @@
 """The lattice of all edits that may lie between a source sentence and a hypothesis.
 
-A vertex (i, j) says: i source tokens are read, j hypothesis tokens are written. A base edge reads
-or writes one token (or one of each); a transitive arc does several base edges at once. Every way
-from (0, 0) to the last vertex is one way to explain the hypothesis by edits.
+A vertex (i, j) says that i source tokens are read and j hypothesis tokens are written. A base edge
+reads or writes one token (or one of each); a transitive arc does several base edges at once. Every
+path from (0, 0) to the last vertex explains the hypothesis by edits.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from gec.eval.metrics.m2.reading import GoldEdit
 
 Vertex = tuple[int, int]
 
-EPSILON = 0.001  # what every proposed edit costs besides its length: fewer edits win
+EPSILON = 0.001  # cost of every proposed edit besides its length, so that fewer edits win
 MOST_ARCS = 2_000_000  # two to three seconds, 250 MB; beyond, only arcs that can be needed
 
 
@@ -33,20 +33,20 @@ class Edit:
 
 @dataclass(slots=True)
 class Lattice:
-    """Vertices and arcs. Arcs are numbers; what is known of arc ``a`` stands at ``[a]``.
+    """Vertices and arcs. Arcs are numbers; the values of arc ``a`` stand at index ``a``.
 
     Attributes:
         vertices: (source tokens read, hypothesis tokens written), sorted; an arc leads from a
             vertex to a later one.
-        tails, heads: where an arc starts and ends, as index into ``vertices``.
-        lengths: how many base edges it does.
-        unchanged: how many of them keep a token as it is.
-        starts: offset at which its edit starts.
-        ends: offset at which an edit ends, for each *vertex* (all arcs into it agree).
-        listed: the arcs in the order in which the search visits them. An arc may be there twice,
-            and then counts as two in several places; that is what m2scorer does.
+        tails, heads: start and end of each arc, as index into ``vertices``.
+        lengths: number of base edges of each arc.
+        unchanged: number of base edges of each arc that keep a token.
+        starts: offset at which each arc's edit starts.
+        ends: offset at which an edit ends, for each *vertex* (all arcs into a vertex agree).
+        listed: the arcs in the order in which the search visits them. An arc may be listed twice,
+            and then counts as two in several places, as in m2scorer.
         removed: arcs that keep everything and were taken off the list.
-        base: how many arcs are base edges; they have the first numbers.
+        base: number of arcs that are base edges; these have the first numbers.
     """
 
     source: Sequence[str]
@@ -67,16 +67,18 @@ class Lattice:
         return self.unchanged[arc] == self.lengths[arc]
 
     def span(self, arc: int) -> tuple[int, int]:
+        """Return the source offsets at which an arc's edit starts and ends."""
         return self.starts[arc], self.ends[self.heads[arc]]
 
     def edit(self, arc: int) -> Edit:
+        """Return the edit that an arc stands for."""
         i, j = self.vertices[self.tails[arc]]
         k, m = self.vertices[self.heads[arc]]
         original, correction = self.source[i:k], self.hypothesis[j:m]
         return Edit(*self.span(arc), " ".join(original), " ".join(correction))
 
     def weights(self) -> list[float]:
-        """What each arc costs when no gold edit is known."""
+        """Return the cost of each arc if there are no gold edits."""
         weights = list(map(float, self.lengths))
         for arc in self.listed:
             if not self.keeps(arc):
@@ -100,9 +102,9 @@ def build_lattice(
         gold: the edits the lattice will be compared with; they matter only beyond ``most_arcs``.
         version: "3.2" or "2016". They differ in the offsets of tokens that are inserted before the
             first source token: "2016" gives all of them 0, "3.2" gives the j-th one j - 1.
-        max_unchanged_words: how many tokens an arc may keep.
-        most_arcs: where more than so many entries would have to be listed, only those are made
-            that a cheapest path can need, see :func:`_needed_reach`.
+        max_unchanged_words: number of tokens that an arc may keep.
+        most_arcs: if more than so many arcs would be listed, only arcs are made that a cheapest
+            path can need, see :func:`_needed_reach`.
     """
     lattice = Lattice(source, hypothesis)
     _add_base_edges(lattice, shift=version == "3.2")
@@ -169,9 +171,9 @@ def optimal_edges(
 
 
 def _add_base_edges(lattice: Lattice, shift: bool) -> None:
-    """The cheapest alignments with substitutions at cost 1 and at cost 2, in one graph.
+    """Add the cheapest alignments with substitutions at cost 1 and at cost 2, in one graph.
 
-    An edge that both have is listed twice.
+    An edge of both alignments is listed twice.
     """
     source, hypothesis = lattice.source, lattice.hypothesis
     low, high = (set(optimal_edges(source, hypothesis, cost)) for cost in (1, 2))
@@ -203,12 +205,12 @@ def _add_arcs(
 ) -> bool:
     """Join consecutive edges to arcs, as long as these keep at most ``max_unchanged_words`` tokens.
 
-    Vertex by vertex, every arc into it is extended by every base edge out of it. Of several arcs
-    between two vertices the shortest stays, the first one of equals. That one alone is extended
-    further, even where a longer one with fewer kept tokens could have gone on.
+    For each vertex in turn, every arc into the vertex is extended by every base edge out of it. Of
+    several arcs between two vertices the shortest stays, the first one of equals. Only that arc is
+    extended further, even if a longer arc with fewer kept tokens could have been.
 
     Arcs from a vertex end at ``reach[vertex]`` or before. Returns False, and leaves the work half
-    done, when the list grows beyond ``most_arcs``.
+    done, if the list grows beyond ``most_arcs``.
     """
     tails, heads, starts = lattice.tails, lattice.heads, lattice.starts
     lengths, unchanged, listed = lattice.lengths, lattice.unchanged, lattice.listed
@@ -246,13 +248,13 @@ def _add_arcs(
 
 
 def _needed_reach(lattice: Lattice, gold: Iterable[GoldEdit]) -> list[int]:
-    """The last vertex to which arcs from each vertex may be needed; -1 for none.
+    """Return, for each vertex, the last vertex to which its arcs may be needed; -1 for none.
 
-    An edit that follows another at once could be one with it. Two of them pay only where one is a
-    gold edit, or where one would keep too many tokens; and then the second can as well start behind
-    a kept one. So arcs to anywhere are needed from the first vertex, from behind kept tokens and
-    from either end of gold edits. All insertions at a gold insertion's offset are needed too, since
-    they are weighed together.
+    Two edits in direct succession could be one edit. They pay only if one of them is a gold edit,
+    or if the one edit would keep too many tokens; in that case the second may as well start after a
+    kept token. So arcs to anywhere are needed from the first vertex, from vertices after kept
+    tokens and from either end of gold edits. All insertions at a gold insertion's offset are also
+    needed, because they are weighed together.
     """
     anywhere = len(lattice.vertices)
     number = {vertex: index for index, vertex in enumerate(lattice.vertices)}
@@ -273,16 +275,16 @@ def _needed_reach(lattice: Lattice, gold: Iterable[GoldEdit]) -> list[int]:
 
 
 def _occurrences(words: Sequence[str], sentence: Sequence[str]) -> Iterator[tuple[int, int]]:
-    """Where ``words`` stand in a sentence: offsets of the first and after the last one."""
+    """Yield the spans of ``words`` in a sentence: offset of the first word, and after the last."""
     for start in range(len(sentence) - len(words) + 1):
         if all(map(eq, words, sentence[start:])):
             yield start, start + len(words)
 
 
 def _remove_kept(lattice: Lattice) -> None:
-    """Take arcs that keep everything off the list, but not one that follows a removed one.
+    """Take arcs that keep everything off the list, except those right after a removed arc.
 
-    m2scorer removes them from the list it walks along, and so steps over the next entry.
+    m2scorer removes them from the list along which it walks, and so skips the next entry.
     """
     left: list[int] = []
     just_removed = False

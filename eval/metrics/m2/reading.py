@@ -1,4 +1,4 @@
-"""Reading gold edits (M2) and hypotheses as m2scorer does, down to what it takes for a line.
+"""Reads gold edits (M2) and hypotheses exactly as m2scorer does, even what it takes for a line.
 
 An M2 file is a list of blocks with an empty line after each::
 
@@ -26,13 +26,13 @@ from gec.files import decode, read_document
 
 @dataclass(frozen=True, slots=True)
 class GoldEdit:
-    """What an annotator wants to be changed.
+    """An edit of an annotator.
 
     Attributes:
         start, end: token offsets into the source; equal for an insertion.
-        original: the tokens between them, joined with blanks.
-        corrections: any of them will do; an empty one is a deletion.
-        type: the annotator's error type; scores do not depend on it.
+        original: the tokens between the offsets, joined with blanks.
+        corrections: the acceptable corrections; an empty one is a deletion.
+        type: the annotator's error type, on which no score depends.
     """
 
     start: int
@@ -42,6 +42,7 @@ class GoldEdit:
     type: str = ""
 
     def accepts(self, start: int, end: int, original: str, correction: str) -> bool:
+        """Whether an edit equals this one: same span and text, and one of its corrections."""
         return (
             self.start == start
             and self.end == end
@@ -54,8 +55,8 @@ class GoldEdit:
 class GoldSentence:
     """A source sentence and every annotator's edits, both in the order of the file.
 
-    An annotator whom the file does not name for this sentence is not in ``edits``; one who found
-    nothing to correct is, without edits.
+    ``edits`` lacks annotators whom the file does not name for this sentence, but has those who
+    found nothing to correct, with no edits.
     """
 
     source: str
@@ -70,7 +71,7 @@ class _Line:
 
 
 def read_hypotheses(name: str) -> list[str]:
-    r"""Return the sentences of a file, plain or ``.gz``: one a line, only ``\n`` ends a line.
+    r"""Return the sentences of a file, plain or ``.gz``, one for each line; ``\n`` ends a line.
 
     Raises:
         InputError: missing, unreadable or not UTF-8.
@@ -86,7 +87,7 @@ def read_gold(name: str) -> list[GoldSentence]:
 
     Raises:
         InputError: missing, unreadable or not UTF-8.
-        DataError: malformed; says the line.
+        DataError: the file is malformed; the message names the line.
     """
     outside: list[int] = []
     try:
@@ -111,11 +112,11 @@ def _read(name: str) -> str:
     else:
         document = read_document(name)
     warn_of_bom(document)
-    return document.bom + document.text  # m2scorer takes the mark for a part of the first token
+    return document.bom + document.text  # for m2scorer the mark is part of the first token
 
 
 def _lines(text: str) -> Iterator[_Line]:
-    r"""Lines of an M2 file: ``str.splitlines`` also breaks them at U+2028, U+0085, ``\f``, ..."""
+    r"""Yield the lines of an M2 file, which also end at U+2028, U+0085, ``\f``, ..."""
     number = 1
     for line in text.splitlines(keepends=True):
         content = line.splitlines()[0]
@@ -137,10 +138,11 @@ def _blocks(lines: Iterator[_Line]) -> Iterator[list[_Line]]:
 
 
 def _sentences(block: list[_Line], outside: list[int]) -> Iterator[GoldSentence]:
-    """The sentences of one block, nearly always one.
+    """Yield the sentences of one block, nearly always one.
 
-    Several share the block's edits: a sentence gets those that end within it or before it, counted
-    from the start of the block. ``outside`` gets the lines of edits that lie in none of them.
+    Several sentences share the block's edits: a sentence gets the edits that end within it or
+    before it, counted from the start of the block. ``outside`` gets the lines of edits that lie in
+    no sentence.
     """
     sources = [line.text[2:].strip() for line in block if line.text.startswith("S ")]
     if not sources:
@@ -175,7 +177,7 @@ def _sentences(block: list[_Line], outside: list[int]) -> Iterator[GoldSentence]
 
 
 def _edit(line: _Line, tokens: Sequence[str]) -> tuple[int, GoldEdit]:
-    """Parse an ``A`` line: the annotator, and the edit (at -1 if there is none)."""
+    """Return the annotator and the edit of an ``A`` line; without an edit the span is -1."""
     fields = line.text[2:].split("|||")
     if len(fields) < 6:
         raise DataError(f"line {line.number}: {len(fields)} fields between '|||', expected 6")
@@ -194,7 +196,7 @@ def _edit(line: _Line, tokens: Sequence[str]) -> tuple[int, GoldEdit]:
 
 
 def _not_m2(line: _Line, previous: str) -> str:
-    """Say what is wrong with a line that is neither S, A nor I; ``previous`` ended the last one."""
+    """Return what is wrong with a line that is not S, A or I; ``previous`` ended the last line."""
     if previous not in ("", "\n", "\r\n"):
         return f"U+{ord(previous):04X} breaks a line here; replace it with a blank"
     if line.end == "\r\n" and not line.text:

@@ -8,11 +8,11 @@ from dataclasses import dataclass
 import numpy as np
 
 from gec.errors import ConfigError, InputError
-from gec.eval.compare.significance import Numbers, Statistics, f_score
 from gec.eval.metrics.m2.lattice import Edit, Lattice, build_lattice
 from gec.eval.metrics.m2.reading import GoldEdit, GoldSentence
 from gec.eval.metrics.m2.search import cheapest_path, gold_weights
 from gec.eval.metrics.score import first_shifted, signature
+from gec.eval.metrics.statistics import Numbers, Statistics, f_score
 
 VERSIONS = ("3.2", "2016")
 
@@ -24,7 +24,7 @@ class SentenceMatch:
     Attributes:
         proposed: the edits that lead from the source to the hypothesis, left to right.
         gold: the annotator's edits, in the order of the file.
-        matched: proposed edits that gold has; one stands here twice if gold has it twice.
+        matched: proposed edits that gold has; an edit stands here twice if gold has it twice.
     """
 
     annotator: int
@@ -35,11 +35,14 @@ class SentenceMatch:
 
 @dataclass(frozen=True, slots=True)
 class Counts:
+    """Numbers of correct, proposed and gold edits."""
+
     correct: int = 0
     proposed: int = 0
     gold: int = 0
 
     def plus(self, match: SentenceMatch) -> Counts:
+        """Return these counts plus those of a sentence."""
         return Counts(
             self.correct + len(match.matched),
             self.proposed + len(match.proposed),
@@ -48,19 +51,21 @@ class Counts:
 
     @property
     def precision(self) -> float:
+        """Correct out of proposed edits; 1 if none is proposed."""
         return self.correct / self.proposed if self.proposed else 1.0
 
     @property
     def recall(self) -> float:
+        """Correct out of gold edits; 1 if there is none."""
         return self.correct / self.gold if self.gold else 1.0
 
     def f(self, beta: float) -> float:
-        """F from counts, by which annotators are chosen."""
+        """Return F from counts, by which annotators are chosen."""
         weighted = beta * beta * self.gold + self.proposed
         return (1 + beta * beta) * self.correct / weighted if weighted else 1.0
 
     def final_f(self, beta: float) -> float:
-        """F from precision and recall, which is reported: 0 where both are."""
+        """Return F from precision and recall, which is reported; 0 if both are 0."""
         precision, recall = self.precision, self.recall
         weighted = beta * beta * precision + recall
         return (1 + beta * beta) * precision * recall / weighted if weighted else 0.0
@@ -71,10 +76,10 @@ class M2Score:
     """The result over all sentences.
 
     Attributes:
-        correct, proposed, gold: numbers of edits, of the annotators chosen.
+        correct, proposed, gold: numbers of edits, for the chosen annotators.
         precision, recall, f: F weighs recall ``beta`` times as much as precision.
-        chosen_annotators: one a sentence.
-        per_sentence: the edits behind the numbers, of the annotator chosen.
+        chosen_annotators: the annotator of each sentence.
+        per_sentence: each sentence's edits, for the chosen annotator.
     """
 
     correct: int
@@ -112,6 +117,7 @@ class Settings:
 
     @property
     def signature(self) -> str:
+        """Return the signature of scores with these settings."""
         return signature(
             "m2",
             version=self.version,
@@ -123,7 +129,7 @@ class Settings:
 
 @dataclass(frozen=True, slots=True)
 class Decision:
-    """A sentence with all that was weighed: every annotator's match and the totals with it."""
+    """A sentence with every annotator's match, and the totals if that annotator is chosen."""
 
     hypothesis: str
     sentence: GoldSentence
@@ -145,10 +151,10 @@ def score_m2(
     """Return the MaxMatch score of tokenized hypotheses.
 
     Args:
-        hypotheses: one a gold sentence, tokens between blanks.
-        gold: from :func:`gec.eval.metrics.m2.read_gold`.
+        hypotheses: a hypothesis for each gold sentence, with blanks between tokens.
+        gold: the result of :func:`gec.eval.metrics.m2.read_gold`.
         version: the official scorer to equal, "3.2" (2014) or "2016".
-        max_unchanged_words: how many tokens an edit may keep between those it changes.
+        max_unchanged_words: number of tokens that an edit may keep between those it changes.
         beta: how many times as much recall counts as precision; also for choosing annotators.
         ignore_whitespace_casing: drop proposed edits that change only blanks and case.
 
@@ -163,10 +169,11 @@ def score_m2(
 def decide(
     hypotheses: Sequence[str], gold: Sequence[GoldSentence], settings: Settings
 ) -> Iterator[Decision]:
-    """Choose an annotator for each sentence, given those chosen for all before it.
+    """Yield the choice of an annotator for each sentence, given those chosen before.
 
-    The one with the highest F over the totals so far; then with more correct edits in total; then
-    with fewer edits, proposed + beta^2 gold; then the first in :func:`visiting_order`.
+    The annotator has the highest F over the totals so far; among equals the most correct edits in
+    total; then the fewest edits, proposed + beta^2 gold; then the first place in
+    :func:`visiting_order`.
     """
     check_lengths(hypotheses, gold)
     total = Counts()
@@ -179,11 +186,12 @@ def decide(
 
 
 def merit(total: Counts, beta: float) -> tuple[float, int, float]:
-    """Return by what annotators are chosen: the greater, the better (see :func:`decide`)."""
+    """Return the key by which annotators are chosen: greater is better (see :func:`decide`)."""
     return total.f(beta), total.correct, -(total.proposed + beta * beta * total.gold)
 
 
 def summarize(decisions: Iterable[Decision], settings: Settings) -> M2Score:
+    """Return the score of all decisions together."""
     total = Counts()
     chosen = []
     for decision in decisions:
@@ -204,7 +212,7 @@ def summarize(decisions: Iterable[Decision], settings: Settings) -> M2Score:
 
 
 def statistics(score: M2Score) -> Statistics:
-    """Return correct, proposed and gold edits of every sentence, of the annotators chosen."""
+    """Return every sentence's correct, proposed and gold edits, for the chosen annotators."""
     rows = [(len(s.matched), len(s.proposed), len(s.gold)) for s in score.per_sentence]
 
     def scores(sums: Numbers) -> Numbers:
@@ -225,7 +233,7 @@ def check_lengths(
     """Refuse files that do not belong together.
 
     Raises:
-        InputError: says both counts and the first line that looks shifted.
+        InputError: the lengths differ; the message has both and the first line that looks shifted.
     """
     if len(hypotheses) == len(gold):
         return
@@ -252,10 +260,10 @@ def match_sentence(
     max_unchanged_words: int = 2,
     ignore_whitespace_casing: bool = False,
 ) -> list[SentenceMatch]:
-    """Return the proposed edits of one sentence and which are correct, for every annotator.
+    """Return one sentence's proposed and correct edits, for every annotator.
 
-    Proposed edits may differ between annotators: of all explanations of the hypothesis, each gets
-    the one with most of the annotator's own edits.
+    Proposed edits may differ between annotators: of all explanations of the hypothesis, each
+    annotator gets the one with most of the annotator's own edits.
     """
     settings = Settings(
         version, max_unchanged_words, ignore_whitespace_casing=ignore_whitespace_casing
@@ -287,8 +295,8 @@ def _match(
 def _matched(proposed: Sequence[Edit], gold: Sequence[GoldEdit]) -> Iterator[Edit]:
     """Walk along both lists once.
 
-    A gold edit that stands before one already met is not looked at again; one that stands there
-    twice counts twice.
+    A gold edit before the last matched one is not compared again; a gold edit that is listed twice
+    counts twice.
     """
     first = 0
     for edit in proposed:
@@ -300,8 +308,8 @@ def _matched(proposed: Sequence[Edit], gold: Sequence[GoldEdit]) -> Iterator[Edi
 
 def _same_letters(edit: Edit) -> bool:
     original, correction = (
-        # letter by letter, as in Python 2: lower() of a word knows a final sigma and makes two
-        # characters of a dotted capital I
+        # letter by letter, as in Python 2: lower() of a whole word knows a final sigma and turns a
+        # dotted capital I into two characters
         [letter.lower()[0] for letter in side.replace(" ", "")]
         for side in (edit.original, edit.correction)
     )
@@ -309,10 +317,10 @@ def _same_letters(edit: Edit) -> bool:
 
 
 def visiting_order(annotators: Iterable[int]) -> list[int]:
-    """The order in which m2scorer visits annotators, whom the file names in the given order.
+    """Return the order in which m2scorer visits annotators, whom the file names in the given order.
 
-    It keeps them in a Python 2 dict and copies that once; in case of a tie the first one visited
-    is chosen. Ascending up to 7; then it depends.
+    m2scorer keeps annotators in a Python 2 dict and copies the dict once; of equal annotators the
+    one visited first is chosen. Ids up to 7 are ascending; larger ids depend on the hash table.
 
     >>> visiting_order([1, 0]), visiting_order([1, 8]), visiting_order([8, 0])
     ([0, 1], [8, 1], [8, 0])
@@ -321,7 +329,7 @@ def visiting_order(annotators: Iterable[int]) -> list[int]:
 
 
 def _python2_dict(keys: Iterable[int]) -> list[int]:
-    """The keys of a Python 2 dict, after they were inserted in the given order.
+    """Return the keys of a Python 2 dict after they were inserted in the given order.
 
     An open hash table: at least a third stays free, a full one grows to four times its entries.
     """

@@ -1,4 +1,4 @@
-"""The way through the lattice that contains most gold edits, then changes least."""
+"""The path through the lattice that contains most gold edits, and then changes least."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from math import inf
 from gec.eval.metrics.m2.lattice import EPSILON, Lattice
 from gec.eval.metrics.m2.reading import GoldEdit
 
-# Told of each arc that is compared with gold edits, and the one it equals.
+# Called with each arc that is compared with gold edits, and with the gold edit that it equals.
 Observer = Callable[[int, GoldEdit | None], None]
 
 
@@ -20,10 +20,10 @@ def _ignore(arc: int, gold: GoldEdit | None) -> None:
 def gold_weights(
     lattice: Lattice, gold: Sequence[GoldEdit], observe: Observer = _ignore
 ) -> list[float]:
-    """Return what each arc costs: gold edits so little that no detour is too long for one more.
+    """Return the cost of each arc; gold edits cost so little that any detour for one more pays.
 
-    An arc equal to a gold edit costs -(entries in the list of arcs); any other one its length, and
-    ``EPSILON`` if it changes something, once for each time it is listed.
+    An arc equal to a gold edit costs -(entries in the list of arcs). Any other arc costs its
+    length, and ``EPSILON`` if it changes something, once for each time it is listed.
     """
     weights = lattice.weights()
     for span, (arcs, candidates) in sorted(_by_span(lattice, gold).items()):
@@ -37,7 +37,7 @@ def gold_weights(
 def _by_span(
     lattice: Lattice, gold: Sequence[GoldEdit]
 ) -> dict[tuple[int, int], tuple[list[int], list[GoldEdit]]]:
-    """The arcs over each gold edit's span, sorted as vertices are, and the gold edits there."""
+    """Return, by span of gold edits, the arcs over it, sorted as vertices are, and the edits."""
     spans: dict[tuple[int, int], tuple[list[int], list[GoldEdit]]] = defaultdict(lambda: ([], []))
     for edit in gold:
         spans[edit.start, edit.end][1].append(edit)
@@ -57,7 +57,7 @@ def _weigh(
     gold: Sequence[GoldEdit],
     observe: Observer,
 ) -> None:
-    """Deletions and substitutions: every arc equal to a gold edit is one."""
+    """Weigh deletions and substitutions: every arc equal to a gold edit counts as one."""
     for arc in arcs:
         hit = _find(lattice, arc, gold, range(len(gold)))
         observe(arc, None if hit is None else gold[hit])
@@ -74,11 +74,11 @@ def _weigh_insertions(
     gold: Sequence[GoldEdit],
     observe: Observer,
 ) -> None:
-    """Insertions at one offset, where the order counts: a gold edit may serve only once.
+    """Weigh insertions at one offset, whose order counts: a gold edit may serve only once.
 
-    The arcs are visited from both ends, changing sides after each that equals no gold edit. One
-    that does uses up this gold edit and all that stand outside of it, and the same side goes on
-    with the next arc that could follow it on a way through the lattice.
+    The arcs are visited from both ends; the side changes after each arc that equals no gold edit.
+    An arc that equals a gold edit uses up this edit and all edits outside of it, and the same side
+    goes on with the next arc that could follow on a path through the lattice.
     """
     tails, heads = lattice.tails, lattice.heads
     left, right = 0, len(arcs) - 1
@@ -113,7 +113,7 @@ def _weigh_insertions(
 def _find(
     lattice: Lattice, arc: int, gold: Sequence[GoldEdit], indices: Iterable[int]
 ) -> int | None:
-    """The first of ``indices`` whose gold edit is the arc's edit."""
+    """Return the first of ``indices`` whose gold edit equals the arc's edit, or None."""
     edit = lattice.edit(arc)
     for index in indices:
         if gold[index].accepts(edit.start, edit.end, edit.original, edit.correction):
@@ -122,11 +122,11 @@ def _find(
 
 
 def cheapest_path(lattice: Lattice, weights: Sequence[float]) -> list[int]:
-    """Return the arcs of the cheapest way from the first vertex to the last (Bellman-Ford).
+    """Return the arcs of the cheapest path from the first vertex to the last (Bellman-Ford).
 
-    Among equals the one found first stays, and sums are rounded as they come: so the order of
-    ``lattice.listed`` is part of the result. A round that changes nothing ends the search, as all
-    later ones would do the same.
+    Of equal paths the one found first stays, and sums are rounded in the order of addition: so the
+    order of ``lattice.listed`` decides the result. A round that changes nothing ends the search,
+    because all later rounds would do the same.
     """
     tails, heads = lattice.tails, lattice.heads
     steps = [(tails[arc], heads[arc], weights[arc], arc) for arc in lattice.listed]

@@ -1,9 +1,9 @@
-"""What m2scorer prints with ``-v`` and ``--very_verbose``, in Python 2's notation.
+"""The output of m2scorer with ``-v`` and ``--very_verbose``, in Python 2's notation.
 
-``--very_verbose`` differs in this: dictionaries are sorted, where Python 2 prints them in the order
-of its hash table; of the arcs that get weights only those over a gold edit's span are shown; and
-what exists only in the original, back pointers and the steps of its loops, is left out. An arc that
-was replaced by a shorter one is shown once, in its last form.
+``--very_verbose`` differs from m2scorer in three points: dictionaries are sorted, while Python 2
+prints them in the order of its hash table; of the arcs that get weights only those over a gold
+edit's span are shown; and back pointers and the steps of loops, which exist only in the original,
+are left out. An arc that was replaced by a shorter one is shown once, in its last form.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from gec.eval.metrics.m2.search import cheapest_path, gold_weights
 
 
 def sentence_lines(decision: Decision, number: int, beta: float) -> Iterable[str]:
-    """``-v``: every annotator's edits, and the totals if this annotator were chosen."""
+    """Return the lines of ``-v``: every annotator's edits, and the totals with that annotator."""
     for match, total in zip(decision.matches, decision.totals, strict=True):
         yield f">> Annotator: {match.annotator}"
         yield f"SOURCE        : {decision.sentence.source}"
@@ -38,7 +38,7 @@ def sentence_lines(decision: Decision, number: int, beta: float) -> Iterable[str
 
 
 def total_lines(score: M2Score) -> Iterable[str]:
-    """``-v``: before the three lines of the result."""
+    """Return the lines of ``-v`` before the three lines of the result."""
     yield f"CORRECT EDITS  : {score.correct}"
     yield f"PROPOSED EDITS : {score.proposed}"
     yield f"GOLD EDITS     : {score.gold}"
@@ -51,7 +51,7 @@ def total_lines(score: M2Score) -> Iterable[str]:
 
 
 def lattice_lines(decision: Decision) -> Iterable[str]:
-    """``--very_verbose``: how the lattice came about, and every annotator's way through it."""
+    """Return the lines of ``--very_verbose``: the making of the lattice, and the paths in it."""
     lattice = decision.lattice
     for substitution in (1, 2):
         matrix = distances(lattice.source, lattice.hypothesis, substitution)
@@ -94,7 +94,7 @@ def _edits(lattice: Lattice, arcs: Iterable[int]) -> str:
 
 
 def _dict(lattice: Lattice, values: Mapping[int, str]) -> str:
-    """A dictionary from arcs, written as pairs of vertices."""
+    """Return a dictionary from arcs, which are written as pairs of vertices."""
     ordered = sorted(values, key=lambda arc: (lattice.tails[arc], lattice.heads[arc]))
     return "{" + ", ".join(f"{_ends(lattice, arc)}: {values[arc]}" for arc in ordered) + "}"
 
@@ -140,7 +140,7 @@ def _float(value: float) -> str:
 
 
 def _shrink(edit: Edit) -> Edit:
-    """Leave out the tokens that both sides have at the beginning and at the end."""
+    """Return the edit without the tokens that both sides share at the beginning and the end."""
     original, correction = edit.original.split(), edit.correction.split()
     start = _common(original, correction)
     end = _common(original[start:][::-1], correction[start:][::-1])
@@ -150,5 +150,5 @@ def _shrink(edit: Edit) -> Edit:
 
 
 def _common(a: Sequence[str], b: Sequence[str]) -> int:
-    """How many tokens are the same from the start on."""
+    """Return the number of equal tokens at the start."""
     return sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], zip(a, b, strict=False)))

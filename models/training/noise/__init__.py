@@ -1,4 +1,4 @@
-"""Synthetic errors: clean English sentences corrupted the way learners write.
+"""Synthetic errors: clean English sentences corrupted in the way that learners write.
 
 >>> lexicon = Lexicon.load(lists_dir, inflections)  # doctest: +SKIP
 >>> noiser = Noiser(lexicon, DEFAULT_RATES, clean_share=0.2, mean_errors=0.7)  # doctest: +SKIP

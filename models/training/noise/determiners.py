@@ -109,7 +109,7 @@ def _extra(words: list[str], lexicon: Lexicon) -> Iterator[Edit]:
 
 
 def _verbal(before: str, word: str, lexicon: Lexicon) -> bool:
-    """Whether the word is likely a verb: after a subject, "to" or an auxiliary."""
+    """Whether a word is likely a verb: it follows a subject, "to" or an auxiliary."""
     base, marker = lexicon.verb_of.get(word, ("", ""))
     if not base or marker not in ("", "+s") or lexicon.verbness.get(base, 0) < 0.1:
         return False

@@ -1,4 +1,4 @@
-"""One edit of a word list, drawn by weight, with the capital of the sentence start kept natural."""
+"""One edit of a word list, drawn by weight; the result begins with a natural capital."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from gec.models.training.noise.lexicon import Lexicon
 
 
 class Edit(NamedTuple):
-    """Write ``new`` in place of ``words[start:end]``."""
+    """A replacement of ``words[start:end]`` by ``new``; ``weight`` is relative to other edits."""
 
     start: int
     end: int
@@ -20,14 +20,17 @@ class Edit(NamedTuple):
 
 
 def swap(i: int, new: str, weight: float = 1.0) -> Edit:
+    """Return the edit that replaces word i."""
     return Edit(i, i + 1, (new,), weight)
 
 
 def drop(i: int, weight: float = 1.0) -> Edit:
+    """Return the edit that leaves out word i."""
     return Edit(i, i + 1, (), weight)
 
 
 def put(i: int, new: str, weight: float = 1.0) -> Edit:
+    """Return the edit that puts a word before word i."""
     return Edit(i, i, (new,), weight)
 
 
@@ -39,9 +42,9 @@ def apply_one(
     *,
     exact_case: bool = False,
 ) -> list[str] | None:
-    """Return the words after one of the edits, or None where none changes anything.
+    """Return the words after one of the edits, or None if none changes anything.
 
-    Edits are drawn by weight; where all weights together stay below one, None is likelier the
+    Edits are drawn by weight; if all weights together stay below one, None is likelier the
     less they weigh, so that rare kinds of errors stay rare in sentences that allow no other.
     """
     options = [
@@ -64,7 +67,7 @@ def apply_one(
 def move_capital(
     result: list[str], first: str, inserted: int, rng: random.Random, lexicon: Lexicon
 ) -> None:
-    """Give the new first word the capital of the old one, as most writers would."""
+    """Give the new first word the capital of the old first word, as most writers would."""
     if not result or (not inserted and rng.random() > 0.8):
         return
     result[0] = capital(result[0])
@@ -76,15 +79,17 @@ def move_capital(
 
 
 def capital(word: str) -> str:
+    """Return the word with its first letter in upper case."""
     return word[:1].upper() + word[1:]
 
 
 def is_word(token: str) -> bool:
+    """Whether a token has letters only."""
     return token.isalpha()
 
 
 def lower(words: Sequence[str]) -> list[str]:
-    """The lower-cased words: what the closed-class tables are looked up with."""
+    """Return the words in lower case, the keys of the closed-class tables."""
     return [word.lower() for word in words]
 
 

@@ -1,4 +1,4 @@
-"""Corrupt clean sentences the way learners of English write them."""
+"""Corrupts clean sentences in the way that learners of English write."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ ERROR_TYPES: dict[str, ErrorType] = {
     "U:DUP": orthography.doubled,
     "R:SPELL": spelling.spelling,
 }
-"""Functions that make one error of their kind at a random place; None where none is possible."""
+"""Functions that make one error of their kind at a random place; None if none is possible."""
 
 DEFAULT_RATES: dict[str, float] = {
     "R:VERB:SVA": 2.5, "R:VERB:TENSE": 14.0, "R:VERB:FORM": 2.5, "R:VERB:INFL": 0.9,
@@ -70,11 +70,11 @@ DEFAULT_RATES: dict[str, float] = {
     "R:WO": 5.0, "M:PUNCT": 2.3, "U:PUNCT": 1.1, "R:PUNCT": 0.9, "R:ORTH": 1.4, "R:CONTR": 2.5,
     "U:DUP": 0.05, "R:SPELL": 1.2,
 }  # fmt: skip
-"""Weights that make each type's share of all errors what it is in learners' text.
+"""Weights that give each type of error the share that it has in learners' text.
 
-A type that few sentences have a place for is drawn more often. Over the English recipe's mix of
-sources, in per cent: determiners 14, prepositions 12, punctuation 11, agreement 8, spelling 8,
-noun number 7, verb form 6, case and spacing 6, confused words 5, tense 4, derived words 3.
+A type for which few sentences have a place is drawn more often. Shares over the English recipe's
+mix of sources, in per cent: determiners 14, prepositions 12, punctuation 11, agreement 8, spelling
+8, noun number 7, verb form 6, case and spacing 6, confused words 5, tense 4, derived words 3.
 """
 
 _TYPICAL_LENGTH = 8
@@ -85,15 +85,15 @@ class Noiser:
 
     Args:
         lexicon: the word knowledge.
-        rates: weight of each type of :data:`ERROR_TYPES`; types not named are not made; empty
-            means :data:`DEFAULT_RATES`.
+        rates: weight of each type of :data:`ERROR_TYPES`; a type without a weight is never made;
+            empty means :data:`DEFAULT_RATES`.
         clean_share: probability of returning a sentence unchanged.
-        mean_errors: mean number of errors after the first in a sentence of 8 words; it grows
+        mean_errors: mean number of errors after the first in a sentence of 8 words; the mean grows
             with the length.
         max_errors: the most errors in a sentence.
 
     Raises:
-        ConfigError: an unknown type, a negative rate, or none above zero.
+        ConfigError: a type is unknown, a rate is negative, or no rate is above zero.
     """
 
     def __init__(
@@ -124,7 +124,7 @@ class Noiser:
         self._order = range(len(self._types))
 
     def corrupt(self, words: Sequence[str], rng: random.Random) -> list[str]:
-        """Return a copy: with errors, or as it is by ``clean_share`` or where none fits."""
+        """Return a copy with errors; without, by ``clean_share`` or if no error fits."""
         clean = list(words)
         if not clean or rng.random() < self.clean_share:
             return clean
@@ -138,7 +138,7 @@ class Noiser:
         return min(1 + poisson(mean, rng), self.max_errors)
 
     def _one_error(self, words: list[str], rng: random.Random) -> list[str]:
-        """Make one error of a type drawn by rate; a type that finds no place is not tried again."""
+        """Return the words with one error, its type drawn by rate; unfitting types drop out."""
         weights = self._weights.copy()
         for _ in weights:
             pick = rng.choices(self._order, weights)[0]
@@ -150,7 +150,7 @@ class Noiser:
 
 
 def poisson(mean: float, rng: random.Random) -> int:
-    """Draw from the Poisson distribution (Knuth's product of uniforms)."""
+    """Return a number drawn from the Poisson distribution (Knuth's product of uniforms)."""
     limit, product, count = math.exp(-mean), rng.random(), 0
     while product > limit:
         product *= rng.random()

@@ -65,7 +65,7 @@ def _nominal(low: Sequence[str], i: int, lexicon: Lexicon) -> bool:
 
 
 def _plural_cue(low: Sequence[str], i: int) -> bool:
-    """a number or plural determiner within three words, or "one of" before."""
+    """Whether a number or plural determiner stands within three words before i, or "one of"."""
     for j in range(i - 1, max(i - 4, -1), -1):
         if low[j] in PLURAL_DETERMINERS or (low[j].isdigit() and low[j] != "1"):
             return True
@@ -122,7 +122,7 @@ def _possessive(words: list[str], lexicon: Lexicon) -> Iterator[Edit]:
 
 
 def _owned(words: Sequence[str], low: Sequence[str], i: int, lexicon: Lexicon) -> bool:
-    """Whether a noun phrase starts at i, so that 's before it is no "is" or "has"."""
+    """Whether a noun phrase starts at i, so that 's before it does not mean "is" or "has"."""
     word = low[i]
     if word in FUNCTION_WORDS or word in ARTICLES or word in POSSESSIVES or word.endswith("ing"):
         return False

@@ -35,7 +35,7 @@ _RARE = word_set("as behind near towards until till")
 
 
 def wrong(words: list[str], rng: random.Random, lexicon: Lexicon) -> list[str] | None:
-    """at home -> in home; depends on -> depends of; by the counts of what people wrote."""
+    """at home -> in home; depends on -> depends of; by the counts of people's errors."""
     low = lower(words)
     places = [
         i for i in range(len(low)) if low[i] in lexicon.prepositions and _governs(low, i, lexicon)

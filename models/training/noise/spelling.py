@@ -5,8 +5,9 @@ from __future__ import annotations
 import random
 from collections.abc import Callable
 
+from gec.models.training.noise.choices import draw
 from gec.models.training.noise.edits import apply_one, is_word, swap
-from gec.models.training.noise.lexicon import Lexicon, draw
+from gec.models.training.noise.lexicon import Lexicon
 
 _KEYBOARD = ("qwertyuiop", "asdfghjkl", "zxcvbnm")
 _NEAR = {
@@ -26,7 +27,7 @@ _DOUBLES = frozenset("bdfglmnprst")
 
 
 def spelling(words: list[str], rng: random.Random, lexicon: Lexicon) -> list[str] | None:
-    """because -> becuase; words of four letters and more, no names."""
+    """because -> becuase; in words of four letters and more that are not names."""
     places = [
         (i, word.lower())
         for i, word in enumerate(words)
@@ -47,7 +48,7 @@ def spelling(words: list[str], rng: random.Random, lexicon: Lexicon) -> list[str
 
 
 def misspell(word: str, rng: random.Random) -> str:
-    """Make one slip in a lower-case word; the word itself where the slip finds no place."""
+    """Make one slip in a lower-case word; return the word itself if the slip finds no place."""
     slips: tuple[Callable[[str, random.Random], str], ...] = (_sound, _doubling, _drop, _swap, _key)
     return rng.choices(slips, (4, 3, 2, 2, 1))[0](word, rng)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 
 def word_set(words: str) -> frozenset[str]:
-    """The words of a text, as a set."""
+    """Return the words of a text as a set."""
     return frozenset(words.split())
 
 
@@ -125,4 +125,4 @@ NOT_ADJECTIVES = word_set(
     neighbour king leisure ghost state earth life lone like tall jelly belly sole even
     present per use event mass good fast still right under homely"""
 )
-"""Words whose form in -ly is no adverb, or one of another meaning; and such forms."""
+"""Words whose form in -ly is not an adverb, or has another meaning; and such forms."""

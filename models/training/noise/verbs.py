@@ -50,7 +50,7 @@ _PAST_BE = {"was": "is", "were": "are", "had": "have", "did": "do"}
 
 
 def _subject(low: Sequence[str], i: int) -> int:
-    """The index of the word before position i, adverbs and negations skipped; -1 for none."""
+    """Return the index of the word before i, adverbs and negations skipped; -1 if there is none."""
     j = i - 1
     while j >= 0 and (low[j] in MID_ADVERBS or (low[j].endswith("ly") and len(low[j]) > 4)):
         j -= 1
@@ -58,7 +58,7 @@ def _subject(low: Sequence[str], i: int) -> int:
 
 
 def _person(words: Sequence[str], low: Sequence[str], i: int, lexicon: Lexicon) -> str:
-    """Tell the person, "3" or "other", of the subject right before i; "" where there is none."""
+    """Tell the person, "3" or "other", of the subject right before i; "" if there is none."""
     j = _subject(low, i)
     if j < 0:
         return ""
@@ -114,7 +114,7 @@ def _agreement(words: list[str], lexicon: Lexicon) -> Iterator[Edit]:
 
 
 def _finite(low: Sequence[str], i: int) -> bool:
-    """Whether the verb at i, right after its subject, is not governed by an auxiliary before it."""
+    """Whether the verb at i follows its subject and no auxiliary before the subject governs it."""
     j = _subject(low, i)
     head = low[max(j - 3, 0) : j]
     return not any(w in DO or w in MODALS or w in _BARE_HEADS or w == "n't" for w in head)
@@ -133,7 +133,7 @@ def _finite_auxiliary(words: Sequence[str], low: Sequence[str], i: int, lexicon:
 
 
 def tense(words: list[str], rng: random.Random, lexicon: Lexicon) -> list[str] | None:
-    """Yesterday I went -> Yesterday I go; only where another word tells the right tense."""
+    """Yesterday I went -> Yesterday I go; only if another word tells the right tense."""
     return apply_one(words, rng, lexicon, _tense(words, lexicon))
 
 
@@ -228,7 +228,7 @@ def _form(words: list[str], lexicon: Lexicon) -> Iterator[Edit]:
 
 
 def _governor(low: Sequence[str], i: int) -> str:
-    """The auxiliary before i, over adverbs, negation and an inverted pronoun subject."""
+    """Return the auxiliary before i; adverbs, negation or a pronoun subject may stand between."""
     j = i - 1
     while j >= 0 and (low[j] in MID_ADVERBS or low[j] == "n't"):
         j -= 1
@@ -348,7 +348,7 @@ def _inflection(words: list[str], lexicon: Lexicon) -> Iterator[Edit]:
 
 
 def _naive(base: str, marker: str) -> Iterator[tuple[str, float]]:
-    """Forms by the plain rule, by no spelling rule at all, and by doubling in the wrong place."""
+    """Yield forms by the plain rule, without any spelling rule, and with a wrong doubling."""
     if marker == "+s":
         yield base + "s", 0.5
         return

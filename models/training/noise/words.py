@@ -5,8 +5,9 @@ from __future__ import annotations
 import random
 from collections.abc import Iterator, Sequence
 
+from gec.models.training.noise.choices import draw
 from gec.models.training.noise.edits import Edit, apply_one, around, drop, is_word, lower, put, swap
-from gec.models.training.noise.lexicon import Lexicon, draw
+from gec.models.training.noise.lexicon import Lexicon
 from gec.models.training.noise.tables import (
     ARTICLES,
     AUXILIARIES,
@@ -55,7 +56,7 @@ _SHORT_FORMS = {
 
 
 def confusable(words: list[str], rng: random.Random, lexicon: Lexicon) -> list[str] | None:
-    """than -> then; it 's -> its; and whatever else people confused often."""
+    """than -> then; it 's -> its; and other words that people often confuse."""
     return apply_one(words, rng, lexicon, _confusable(words, rng, lexicon))
 
 
@@ -90,7 +91,7 @@ def derived(words: list[str], rng: random.Random, lexicon: Lexicon) -> list[str]
 
 
 def missing(words: list[str], rng: random.Random, lexicon: Lexicon) -> list[str] | None:
-    """Leave out a function word, by how often people do."""
+    """Leave out a function word, with the frequency with which people do."""
     low = lower(words)
     edits = (
         drop(i, lexicon.missing[word] / 4000)
@@ -106,7 +107,7 @@ _MISSING = word_set(
 
 
 def extra(words: list[str], rng: random.Random, lexicon: Lexicon) -> list[str] | None:
-    """Put in a function word where none belongs."""
+    """Put in a function word that does not belong there."""
     low = lower(words)
     edits = list(_doubly(low))
     places = [i for i in range(1, len(words)) if is_word(low[i]) and is_word(low[i - 1])]
@@ -176,7 +177,7 @@ _ADVERBIALS: tuple[list[str], ...] = (["very", "much"], ["very", "well"], ["so",
 
 
 def _fixed(word: str, after: str) -> bool:
-    """Pairs whose flip nobody writes, or everybody: with articles, prepositions, adverbs."""
+    """Whether nobody flips a pair of words, or everybody may: articles, prepositions, adverbs."""
     return any(
         w in ARTICLES
         or w in PREPOSITIONS

@@ -22,12 +22,12 @@ from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from gec.arguments import positive
 from gec.errors import ConfigError, DataError, GecError
-from gec.models.training.data import open_text
+from gec.models.training.sources import open_text
 from gec.models.training.spacy_pipeline.attributes import PATTERNS, TAG_MAP
 from gec.models.training.spacy_pipeline.treebank import Augmenter, Tree, read_conllu, to_clearnlp
 from gec.models.training.spacy_pipeline.word_vectors import add_vectors, train_vectors
+from gec.values import positive
 
 if TYPE_CHECKING:
     from spacy.language import Language

@@ -17,7 +17,7 @@ from itertools import chain, pairwise
 from pathlib import Path
 
 from gec.errors import DataError
-from gec.models.training.data import open_text
+from gec.models.training.sources import open_text
 
 
 @dataclass(slots=True)
@@ -170,7 +170,7 @@ def _attach(tree: Tree, child: int, head: int, dep: str) -> None:
 
 
 def _take_place(tree: Tree, new: int, old: int, dep: str) -> None:
-    """Attach ``new`` where ``old`` is attached, as the root where ``old`` is the root."""
+    """Attach ``new`` to the head of ``old``; if ``old`` is the root, ``new`` becomes it."""
     head = tree.heads[old]
     _attach(tree, new, new if head == old else head, "root" if head == old else dep)
 

@@ -56,6 +56,11 @@ _COMPARATIVES = {
 }  # fmt: skip
 _DOUBLING = frozenset("big hot thin fat fit flat sad wet slim dim".split())
 
+Forms = dict[tuple[str, str], str]
+"""(base, marker) -> form."""
+Readings = dict[str, tuple[str, str]]
+"""form -> (base, marker)."""
+
 
 def build_inflections(verb_forms: Iterable[str], counts: Mapping[str, int]) -> Inflections:
     """Build the table.
@@ -64,6 +69,21 @@ def build_inflections(verb_forms: Iterable[str], counts: Mapping[str, int]) -> I
         verb_forms: lines of verb-form-vocab, ``go_went:VB_VBD``.
         counts: how often each lower-case word occurs in clean text; forms never seen are left out.
     """
+    pairs = _verb_forms(*_chosen_forms(verb_forms, counts), counts)
+    pairs |= _COMPARATIVES
+    for plural, singular in _NOUNS.items():
+        if singular:
+            pairs[plural] = (singular, "+s")
+    _add_plurals(pairs, counts)
+    _add_comparatives(pairs, counts)
+    unique: Forms = {}
+    for form, pair in sorted(pairs.items(), key=lambda item: -counts.get(item[0], 0)):
+        unique.setdefault(pair, form)  # the more frequent spelling of a form wins
+    return Inflections((base, marker, form) for (base, marker), form in unique.items())
+
+
+def _chosen_forms(verb_forms: Iterable[str], counts: Mapping[str, int]) -> tuple[Forms, set[str]]:
+    """Return the most frequent form of each verb and marker, and the verbs."""
     candidates: dict[tuple[str, str], Counter[str]] = defaultdict(Counter)
     verb_bases: set[str] = set()
     for line in verb_forms:
@@ -77,7 +97,7 @@ def build_inflections(verb_forms: Iterable[str], counts: Mapping[str, int]) -> I
         candidates[base, _TAGS[right]][form] = counts.get(form, 0)
         if counts.get(base, 0) > 1:
             verb_bases.add(base)
-    chosen: dict[tuple[str, str], str] = {}
+    chosen: Forms = {}
     for (base, marker), forms in candidates.items():
         form, count = max(forms.items(), key=lambda item: (item[1], item[0]))
         if count > 0 and base in verb_bases:
@@ -85,7 +105,12 @@ def build_inflections(verb_forms: Iterable[str], counts: Mapping[str, int]) -> I
     for base in verb_bases:  # one past form for both uses: +ed stands for it
         if chosen.get((base, "+en")) == chosen.get((base, "+ed")):
             chosen.pop((base, "+en"), None)
-    pairs: dict[str, tuple[str, str]] = {}
+    return chosen, verb_bases
+
+
+def _verb_forms(chosen: Forms, verb_bases: set[str], counts: Mapping[str, int]) -> Readings:
+    """Return what each form of a verb is a form of; the more frequent verb wins."""
+    pairs: Readings = {}
     for (base, marker), form in chosen.items():
         if form == base or form in _WHOLE or base in _FUNCTION_WORDS:
             continue
@@ -94,10 +119,11 @@ def build_inflections(verb_forms: Iterable[str], counts: Mapping[str, int]) -> I
         rival = pairs.get(form)
         if rival is None or counts.get(base, 0) > counts.get(rival[0], 0):
             pairs[form] = (base, marker)
-    pairs |= _COMPARATIVES
-    for plural, singular in _NOUNS.items():
-        if singular:
-            pairs[plural] = (singular, "+s")
+    return pairs
+
+
+def _add_plurals(pairs: Readings, counts: Mapping[str, int]) -> None:
+    """Add regular plurals of words that occur often enough, both ways."""
     for base, count in counts.items():
         plural = regular(base, "+s")
         if (
@@ -113,13 +139,13 @@ def build_inflections(verb_forms: Iterable[str], counts: Mapping[str, int]) -> I
         ):
             continue
         pairs[plural] = (base, "+s")
+
+
+def _add_comparatives(pairs: Readings, counts: Mapping[str, int]) -> None:
+    """Add the regular comparatives and superlatives that occur."""
     for base in _ADJECTIVES:
         stem = base + base[-1] if base in _DOUBLING else base
         for marker, suffix in (("+er", "er"), ("+est", "est")):
             form = stem + suffix if stem != base else regular(base, marker)
             if form not in pairs and counts.get(form, 0) > 0:
                 pairs[form] = (base, marker)
-    unique: dict[tuple[str, str], str] = {}
-    for form, pair in sorted(pairs.items(), key=lambda item: -counts.get(item[0], 0)):
-        unique.setdefault(pair, form)  # the more frequent spelling of a form wins
-    return Inflections((base, marker, form) for (base, marker), form in unique.items())

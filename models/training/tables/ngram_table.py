@@ -8,6 +8,7 @@ from __future__ import annotations
 from array import array
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -52,14 +53,8 @@ def build_ngrams(
     words = [word for word in ranked if "\n" not in word][: min(vocabulary, MOST_WORDS)]
     if not words:
         raise DataError("no sentences to count n-grams of")
-    ids = {word: number for number, word in enumerate(words, FIRST_WORD)}
     order = len(least)
-    stream = array("H")
-    for sentence in sentences():
-        stream.extend([BEGIN] * (order - 1))
-        stream.extend(ids.get(normal_form(word), UNKNOWN) for word in sentence)
-        stream.append(END)
-    tokens = np.frombuffer(stream, dtype=np.uint16).astype(np.uint64)
+    tokens = _tokens(sentences(), words, order)
     raw = [_count(tokens, n) for n in range(1, order + 1)]
     levels: list[Level] = []
     below: tuple[Keys, npt.NDArray[np.float64]] | None = None
@@ -72,21 +67,51 @@ def build_ngrams(
             above_keys, above = raw[n]
             if n + 1 < order:
                 above = _continuations(above_keys, above, raw[n + 1][0], n + 1)
-            histories, weights = _backoffs(above_keys, above)
-            begins = np.setdiff1d(histories, keys)  # beginnings alone: histories, never predicted
-            shown = np.concatenate([keys[kept], begins])
-            costs = np.concatenate([_steps(probabilities[kept]), np.full(len(begins), 255)])
-            backoffs = np.zeros(len(shown), dtype=np.uint8)
-            places = np.searchsorted(histories, shown)
-            places[places == len(histories)] = 0
-            known = histories[places] == shown
-            backoffs[known] = _steps(weights[places[known]])
+            shown, costs, backoffs = _with_backoffs(
+                keys, kept, probabilities[kept], *_backoffs(above_keys, above)
+            )
             levels.append(_level(shown, costs, backoffs, n, len(words)))
         else:
             level = _level(keys[kept], _steps(probabilities[kept]), None, n, len(words))
             levels.append(level)
         below = keys, probabilities
     return NGrams(words, levels)
+
+
+def _tokens(sentences: Iterable[Sequence[str]], words: Sequence[str], order: int) -> Keys:
+    """Return the ids of all words, each sentence between its beginnings and its end."""
+    ids = {word: number for number, word in enumerate(words, FIRST_WORD)}
+    stream = array("H")
+    for sentence in sentences:
+        stream.extend([BEGIN] * (order - 1))
+        stream.extend(ids.get(normal_form(word), UNKNOWN) for word in sentence)
+        stream.append(END)
+    return np.frombuffer(stream, dtype=np.uint16).astype(np.uint64)
+
+
+def _with_backoffs(
+    keys: Keys,
+    kept: npt.NDArray[np.bool_],
+    probabilities: npt.NDArray[np.float64],
+    histories: Keys,
+    weights: npt.NDArray[np.float64],
+) -> tuple[Keys, npt.NDArray[Any], npt.NDArray[np.uint8]]:
+    """Return the n-grams that a level shows, with their costs and back-off weights in steps.
+
+    Args:
+        kept: which of the keys are shown; ``probabilities`` are theirs.
+        histories: the keys that longer n-grams begin with, and their weights. Those that are only
+            the beginning of a sentence are shown, too, and never predicted.
+    """
+    begins = np.setdiff1d(histories, keys)
+    shown = np.concatenate([keys[kept], begins])
+    costs = np.concatenate([_steps(probabilities), np.full(len(begins), 255)])
+    backoffs = np.zeros(len(shown), dtype=np.uint8)
+    places = np.searchsorted(histories, shown)
+    places[places == len(histories)] = 0
+    known = histories[places] == shown
+    backoffs[known] = _steps(weights[places[known]])
+    return shown, costs, backoffs
 
 
 def _count(tokens: Keys, n: int) -> tuple[Keys, Counts]:

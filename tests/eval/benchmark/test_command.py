@@ -11,8 +11,8 @@ import pytest
 import torch
 
 from gec.cli import main, parse
+from gec.cli.bench_correct import complete
 from gec.errors import ConfigError, InputError
-from gec.eval.bench_options import complete
 from gec.eval.benchmark import agreement, quick
 from gec.eval.benchmark.command import read_sentences, spread
 from gec.eval.benchmark.contenders import Ids, model_of

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 
 import numpy as np
@@ -10,7 +9,8 @@ import pytest
 
 from gec.errors import ConfigError
 from gec.eval.benchmark.contenders import Answer, Ids, beam_size, decoder_for, model_of
-from gec.eval.benchmark.speed import BATCHES, Timing, measure, ratio
+from gec.eval.benchmark.harness import Times, ratio, take_turns, timed
+from gec.eval.benchmark.speed import BATCHES, measure
 
 SOURCES: list[Ids] = [(3,) * n for n in (4, 1, 3, 2)]
 
@@ -43,9 +43,10 @@ def test_contenders_take_turns_after_a_warm_up() -> None:
 
 def test_medians_over_rounds_and_quartiles_over_turns() -> None:
     seconds = [[1.0, 9.0, 2.0], [4.0, 4.0, 4.0]]
-    timing = Timing("e", "s", "p", 1, np.array(seconds), np.ones(2), [], [], math.nan, math.nan)
+    timing = Times(np.array(seconds), np.ones(2))
     assert timing.medians.tolist() == [2.0, 4.0]
     assert timing.milliseconds == 3000.0
+    assert timing.total == 6.0
     assert timing.quartiles == (2500.0, 3500.0)
     assert timing.unsteadiness == pytest.approx((13 - 5) / 6)
 
@@ -57,9 +58,9 @@ def test_larger_batches_are_timed_several_at_a_time() -> None:
     assert timing.milliseconds == 1000.0
 
 
-def timing(seconds: Sequence[float]) -> Timing:
+def timing(seconds: Sequence[float]) -> Times:
     rounds = np.array(seconds)[:, None]
-    return Timing("e", "s", "p", 1, rounds, np.ones(len(rounds)), [], [], math.nan, math.nan)
+    return Times(rounds, np.ones(len(rounds)))
 
 
 def test_a_ratio_and_its_interval() -> None:
@@ -70,6 +71,24 @@ def test_a_ratio_and_its_interval() -> None:
     assert other.value == pytest.approx(3.3)
     assert 1.0 < other.low < other.value < other.high < 5.0
     assert ratio(timing([2.0, 8.0, 3.0, 20.0] * 5), fast) == other
+
+
+def test_what_a_way_takes_by_its_clock_and_what_it_gave_first() -> None:
+    clock = iter(range(100))
+    given = iter("abcdef")
+    way = timed(lambda turn: turn + next(given), lambda: float(next(clock)))
+    seconds, first = take_turns([way], ["x", "y"], rounds=2, warm_up=1, pause=0)
+    assert seconds.tolist() == [[[1.0, 1.0], [1.0, 1.0]]]
+    assert first == [["xb", "yd"]]  # the warm-up took the a
+
+
+def test_progress_is_told_now_and_then(monkeypatch: pytest.MonkeyPatch) -> None:
+    seconds = iter([0.0, 10.0, 40.0, 50.0, 60.0])
+    monkeypatch.setattr("gec.eval.benchmark.harness.time.monotonic", lambda: next(seconds))
+    told: list[str] = []
+    way = timed(str, lambda: 0.0)
+    take_turns([way], range(4), rounds=1, warm_up=0, pause=0, what="it", say=told.append)
+    assert told == ["it: 2 of 4 turns, about 1 min left"]
 
 
 def test_strategies() -> None:

@@ -13,7 +13,7 @@ from gec.decoding.beam import BeamSearch
 from gec.decoding.decoder import Decoder, LengthLimit
 from gec.decoding.drafters.copy import CopyDrafter
 from gec.errors import ConfigError, ModelError
-from gec.models.engines.transformers_model import HuggingFaceModel, generate, input_guided, wrapped
+from gec.models.convert.transformers_model import HuggingFaceModel, generate, input_guided, wrapped
 
 LIMIT = 14
 SOURCES = [*sentences(11, seed=777), [3, 3, 3, 3]]

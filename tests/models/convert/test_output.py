@@ -10,9 +10,9 @@ from fake_models import tiny_network
 
 from gec.models.convert.fairseq import from_fairseq, to_fairseq
 from gec.models.convert.fairseq_checkpoint import read_dictionary
-from gec.models.convert.fairseq_tokenizer import FairseqTokenizer, Words
 from gec.models.convert.output import named
 from gec.models.load.bundle import Bundle
+from gec.models.load.fairseq_tokenizer import FairseqTokenizer, Words
 from gec.models.load.foreign import ForeignSubwords
 
 

@@ -14,9 +14,9 @@ from fake_models import tiny_network
 from gec.cli import main
 from gec.errors import GecError, ModelError
 from gec.models.convert.fairseq import network_to_fairseq
-from gec.models.convert.fairseq_sentencepiece import SentencePiece
-from gec.models.convert.fairseq_tokenizer import FairseqTokenizer, find_pieces
 from gec.models.load.bundle import load
+from gec.models.load.fairseq_sentencepiece import SentencePiece
+from gec.models.load.fairseq_tokenizer import FairseqTokenizer, find_pieces
 
 SAMPLE = Path("tests/data/learner_sample.txt").read_text(encoding="utf-8").splitlines()
 

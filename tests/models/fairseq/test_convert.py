@@ -20,16 +20,11 @@ from gec.errors import GecError, ModelError
 from gec.models.convert.fairseq import from_fairseq, network_to_fairseq, to_fairseq
 from gec.models.convert.fairseq_checkpoint import joint_rows, read_checkpoint, read_dictionary
 from gec.models.convert.fairseq_drafter import with_drafter
-from gec.models.convert.fairseq_format import (
-    ARCHITECTURES,
-    DRAFTERS,
-    drafter_settings,
-    renewed,
-    settings,
-)
-from gec.models.convert.fairseq_tokenizer import FairseqTokenizer, Gpt2, SubwordNmt, find_pieces
+from gec.models.convert.fairseq_settings import ARCHITECTURES, DRAFTERS, drafter_settings, settings
+from gec.models.convert.fairseq_weights import renewed
 from gec.models.load import generation
 from gec.models.load.bundle import load, save
+from gec.models.load.fairseq_tokenizer import FairseqTokenizer, Gpt2, SubwordNmt, find_pieces
 from gec.models.load.prefixes import verifier
 from gec.models.network.nat import NatConfig, NatTransformer
 from gec.models.network.transformer import Transformer, TransformerConfig

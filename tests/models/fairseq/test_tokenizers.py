@@ -12,7 +12,7 @@ from tokenizers import Tokenizer, models, pre_tokenizers, trainers
 
 from gec.models.convert.fairseq_checkpoint import read_dictionary
 from gec.models.convert.fairseq_compat import load_fairseq
-from gec.models.convert.fairseq_tokenizer import FairseqTokenizer, Gpt2, SubwordNmt
+from gec.models.load.fairseq_tokenizer import FairseqTokenizer, Gpt2, SubwordNmt
 
 if "GEC_FAIRSEQ" not in os.environ:  # set where the environment must have it
     pytest.importorskip("fairseq", reason="fairseq has an environment of its own: make test")

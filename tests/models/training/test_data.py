@@ -15,16 +15,11 @@ import torch
 from torch.utils.data import DataLoader
 
 from gec.errors import ConfigError, DataError
-from gec.models.training.data import (
-    Batch,
-    NoisyBatches,
-    edited_tokens,
-    make_batch,
-    open_text,
-    prepare,
-    worker_starts,
-)
+from gec.models.training.data import prepare
+from gec.models.training.noisy_batches import Batch, NoisyBatches, edited_tokens, make_batch
 from gec.models.training.recipe import Recipe, load_recipe
+from gec.models.training.sources import open_text
+from gec.models.training.streams import worker_starts
 from gec.text.subwords import BOS_ID, EOS_ID, PAD_ID, Subwords
 
 # ------------------------------------------------------------------------------ prepare

@@ -17,8 +17,11 @@ from gec.errors import ConfigError, DataError, ModelError
 from gec.models.fetch import pretrained, update
 from gec.models.network.llama import Llama, LlamaConfig
 from gec.models.training import finetune, finetune_data
-from gec.models.training.finetune import Batch, Batches, TiedCrossEntropy, TrainingRecipe
+from gec.models.training.finetune_batches import Batch, Batches
 from gec.models.training.finetune_data import Examples
+from gec.models.training.finetune_network import CHUNK, TiedCrossEntropy, chunk_loss
+from gec.models.training.finetune_recipe import TrainingRecipe
+from gec.models.training.signals import Stop
 
 CONFIG = LlamaConfig(
     vocab_size=30, width=32, heads=4, kv_heads=2, ffn_width=48, layers=2, max_positions=64,
@@ -52,10 +55,10 @@ def random_state() -> dict[str, Tensor]:
 
 def test_the_chunked_loss_and_its_gradient_are_those_of_autograd() -> None:
     torch.manual_seed(0)
-    count = finetune._CHUNK + 37
+    count = CHUNK + 37
     hidden, table = torch.randn(count, 16, requires_grad=True), torch.randn(50, 16)
     target, weight = torch.randint(0, 50, (count,)), torch.rand(count)
-    total, losses = TiedCrossEntropy.apply(hidden, table, target, weight, finetune.chunk_loss)
+    total, losses = TiedCrossEntropy.apply(hidden, table, target, weight, chunk_loss)
     (own,) = torch.autograd.grad(total * 3, hidden)
     plain = F.cross_entropy(hidden @ table.t(), target, reduction="none")
     (expected,) = torch.autograd.grad((plain * weight).sum() * 3, hidden)
@@ -73,7 +76,7 @@ def test_the_gradient_of_sure_tokens_survives_half_precision() -> None:
     exact = hidden.clone().requires_grad_()
     F.cross_entropy(exact @ table.t(), target, reduction="sum").backward()
     half = hidden.bfloat16().requires_grad_()
-    total, _ = TiedCrossEntropy.apply(half, table.bfloat16(), target, weight, finetune.chunk_loss)
+    total, _ = TiedCrossEntropy.apply(half, table.bfloat16(), target, weight, chunk_loss)
     total.backward()
     assert half.grad is not None
     assert exact.grad is not None
@@ -139,19 +142,15 @@ def test_it_learns_and_a_resumed_run_is_the_same_run(
     assert whole.step == steps
     stopped = tmp_path / "stopped"
 
-    @finetune.contextmanager
-    def stop_early():  # type: ignore[no-untyped-def]
-        class After(list[int]):
-            left = 10
+    class StopEarly(Stop):
+        left = 10
 
-            def __bool__(self) -> bool:
-                self.left -= 1
-                return self.left < 0
-
-        yield After()
+        def asked(self) -> bool:
+            self.left -= 1
+            return self.left < 0
 
     with monkeypatch.context() as patch:
-        patch.setattr(finetune, "_asked_to_stop", stop_early)
+        patch.setattr(finetune, "Stop", StopEarly)
         assert run(stopped).step == 10
     with pytest.raises(ConfigError, match="--resume"):
         run(stopped)

@@ -22,21 +22,19 @@ from gec.decoding.strategies import make_decoder
 from gec.errors import ConfigError, DataError
 from gec.models.load import generation
 from gec.models.network.nat import block_mask
-from gec.models.training import train as trainer
+from gec.models.training import loop
+from gec.models.training.checkpoint import mean_weights
 from gec.models.training.distill import distill
-from gec.models.training.parallel_corpora import (
-    ParallelBatches,
-    make_parallel_batch,
-    packed_pairs,
-)
-from gec.models.training.stages import mean_weights
+from gec.models.training.parallel_batches import ParallelBatches, make_parallel_batch
+from gec.models.training.parallel_corpora import packed_pairs
+from gec.models.training.schedule import Schedule
 from gec.text.vocabulary import BOS_ID, EOS_ID, PAD_ID
 
 
 @pytest.fixture(autouse=True)
 def clock(monkeypatch: pytest.MonkeyPatch) -> None:
     seconds = itertools.count()
-    monkeypatch.setattr(trainer, "time", SimpleNamespace(monotonic=lambda: float(next(seconds))))
+    monkeypatch.setattr(loop, "time", SimpleNamespace(monotonic=lambda: float(next(seconds))))
 
 
 @pytest.fixture
@@ -195,14 +193,14 @@ def test_a_run_that_is_stopped_goes_on_exactly(
         out = str(corpora / "parts")
         command = ["train", str(path), "--data-dir", str(corpora), "--out", out]
         assert main([*command, "--part", stage]) == 0
-    real, count = trainer.learning_rate, itertools.count()
+    real, count = loop.learning_rate, itertools.count()
 
-    def interrupting(share: float, training: trainer.Schedule) -> float:
+    def interrupting(share: float, training: Schedule) -> float:
         if next(count) == 7:
             signal.raise_signal(signal.SIGTERM)
         return real(share, training)
 
-    monkeypatch.setattr(trainer, "learning_rate", interrupting)
+    monkeypatch.setattr(loop, "learning_rate", interrupting)
     assert go("parts") == 130
     assert not (corpora / "parts" / "drafter" / "done.json").exists()
     assert go("parts") == 0

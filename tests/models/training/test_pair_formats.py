@@ -8,8 +8,9 @@ from pathlib import Path
 import pytest
 
 from gec.errors import DataError
+from gec.models.training.generation_recipe import Texts, load_generation_recipe
 from gec.models.training.pair_formats import detokenized, json_pairs
-from gec.models.training.parallel_corpora import Texts, load_generation_recipe, read_pairs
+from gec.models.training.parallel_corpora import read_pairs
 
 RECIPES = Path(__file__).parents[3] / "models" / "recipes"
 

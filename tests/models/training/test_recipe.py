@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 
 from gec.errors import ConfigError
-from gec.models.fetch.pretrained import of_recipe
 from gec.models.training.finetune_data import data_recipe
-from gec.models.training.parallel_corpora import load_generation_recipe
+from gec.models.training.finetune_recipe import pretrained_of
+from gec.models.training.generation_recipe import load_generation_recipe
 from gec.models.training.recipe import Recipe, load_recipe, method_of, parse_duration, task_of
 
 
@@ -31,7 +31,7 @@ def test_the_shipped_recipes() -> None:
     for path in folder.glob("*.toml"):
         if method_of(path) == "finetune":
             assert data_recipe(path).part
-            assert of_recipe(path).wheel_sha256
+            assert pretrained_of(path).wheel_sha256
             names.add(path.stem)
             continue
         load = load_recipe if task_of(path) == "gec" else load_generation_recipe

@@ -15,7 +15,8 @@ from gec.models.load import bundle as correctors
 from gec.models.load import generation
 from gec.models.network.transformer import Transformer, TransformerConfig
 from gec.models.training.exits import EarlyExit
-from gec.models.training.parallel_corpora import load_generation_recipe, packed_pairs
+from gec.models.training.generation_recipe import load_generation_recipe
+from gec.models.training.parallel_corpora import packed_pairs
 from gec.models.training.stages import Run
 from gec.text.subwords import Subwords
 from gec.text.vocabulary import CorrectorVocabulary

@@ -24,18 +24,15 @@ from gec import cli
 from gec.errors import ConfigError, DataError
 from gec.models.load import bundle
 from gec.models.network.transformer import Transformer, TransformerConfig
+from gec.models.training import correction, loop
 from gec.models.training import train as trainer
-from gec.models.training.data import Batch, NoisyBatches, make_batch
+from gec.models.training.checkpoint import Progress
+from gec.models.training.correction import loss_of
+from gec.models.training.export import export_main
+from gec.models.training.noisy_batches import Batch, NoisyBatches, make_batch
 from gec.models.training.recipe import Recipe, TrainingRecipe, load_recipe
-from gec.models.training.train import (
-    Progress,
-    decoded,
-    edit_weight,
-    learning_rate,
-    loss_of,
-    make_optimizers,
-    validate,
-)
+from gec.models.training.schedule import edit_weight, learning_rate, make_optimizers
+from gec.models.training.validation import decoded, validate
 from gec.text.subwords import PAD_ID, Subwords
 
 # ----------------------------------------------------------------- schedule and loss
@@ -191,7 +188,7 @@ def run(packed: Path, recipe: Recipe, tmp_path: Path, monkeypatch: pytest.Monkey
             seconds += 1
             return float(seconds)
 
-        monkeypatch.setattr(trainer, "time", SimpleNamespace(monotonic=monotonic))
+        monkeypatch.setattr(loop, "time", SimpleNamespace(monotonic=monotonic))
         return trainer.train(recipe, packed, tmp_path / out, budget=budget, workers=0, **options)
 
     return start
@@ -228,7 +225,7 @@ def test_a_slice_of_the_pipeline_beats_copying(
     prepare = ["data", "prepare", recipe, "--data-dir", str(data_dir), "--out", packed]
     assert cli.main(prepare) == 0
     clock = itertools.count()
-    monkeypatch.setattr(trainer, "time", SimpleNamespace(monotonic=lambda: float(next(clock))))
+    monkeypatch.setattr(loop, "time", SimpleNamespace(monotonic=lambda: float(next(clock))))
     train = ["train", recipe, "--data", packed, "--out", run, "--budget", "500s", "--threads", "1"]
     assert cli.main(train) == 0
     with (tmp_path / "run" / "log.csv").open(newline="") as file:
@@ -387,7 +384,7 @@ def test_a_loss_that_is_not_finite(
         loss, tokens = loss_of(model, batch, *args)
         return loss * float("nan"), tokens
 
-    monkeypatch.setattr(trainer, "loss_of", nan)
+    monkeypatch.setattr(correction, "loss_of", nan)
     with pytest.raises(DataError, match=r"loss is not finite at step 3; .*last\.ckpt"):
         run(9, resume=True)
     assert (tmp_path / "run" / "last.ckpt").read_bytes() == kept
@@ -462,7 +459,7 @@ def test_from_a_recipe_to_a_bundle(
         checkpoints=[str(tmp_path / "run" / "last.ckpt")], out=str(tmp_path / "tiny"),
         data=str(packed), name="tiny", tolerance=0.0, precision="fp16",
     )  # fmt: skip
-    assert bundle.export_main(args) == 0
+    assert export_main(args) == 0
     loaded = bundle.load(str(tmp_path / "tiny"))
     assert loaded.name == "tiny"
     assert len(loaded.subwords) == loaded.network.config.vocab_size

@@ -1,16 +1,16 @@
-// What is said: to everybody in a toast, to screen readers in a live region.
+// Messages: for everybody in a toast, for screen readers in a live region.
 
 import { byId, h, icon } from "./dom.js";
 
-const LONG = 8000; // ms that Undo is there at least, while the user goes on writing
+const LONG = 8000; // ms that Undo stays at least while the user goes on writing
 
 let toastTimer = 0;
-let offered = null; // when the toast came, if it has a button
+let offered = null; // time at which the toast came, if it has a button
 let voiceTimer = 0;
 
 /**
- * A line at the bottom for some seconds. With an `action` {label, run} it stays until it is used,
- * closed, or the user goes on writing: nobody must hurry.
+ * Show a line at the bottom for some seconds. With an `action` {label, run} the line stays until
+ * the user takes the action, closes the line or goes on writing: nobody must hurry.
  */
 export function tell(text, action = null) {
   const toast = byId("toast");
@@ -25,7 +25,7 @@ export function tell(text, action = null) {
   if (!action) toastTimer = setTimeout(hide, 4500);
 }
 
-/** The user goes on: an offer that was there for a while may go. */
+/** The user goes on writing: an offer that has stood long enough disappears. */
 export function goneOn() {
   if (offered !== null && performance.now() - offered > LONG) hide();
 }
@@ -37,7 +37,7 @@ function hide() {
   if (toast.contains(document.activeElement)) byId("text").focus({ preventScroll: true });
 }
 
-/** Spoken only, and only the last of several: nobody wants a count at every letter. */
+/** Speak a text, but only the last of several: nobody wants a count at every letter. */
 export function say(text, delay = 900) {
   clearTimeout(voiceTimer);
   voiceTimer = setTimeout(() => {

@@ -1,8 +1,8 @@
-// The page's own server, and nothing else.
+// Requests to the page's own server; the page talks to no other.
 
 import { onPage } from "./storage.js";
 
-/** A request that was refused: what the server says, and when to come back. */
+/** A request that was refused: the server's message, and when to try again. */
 export class Refused extends Error {
   constructor(status, code, message, retryAfter = 0) {
     super(message);
@@ -20,17 +20,17 @@ export function setToken(value) {
 
 export const hasToken = () => token !== null;
 
-/** What the server can do: settings, limits, whether it takes feedback, its model. */
+/** Ask what the server can do: settings, limits, whether it takes feedback, its model. */
 export const settings = () => call("settings");
 
-/** Correct texts; `options` as the API has them. Returns one result a text. */
+/** Correct texts with the API's `options`; returns one result for each text. */
 export async function correct(text, options, signal) {
   const body = { text, options: { ...options, offsets: "utf16", trace: true } };
   const answer = await call("correct", { body, signal });
   return { results: answer.results, model: answer.model };
 }
 
-/** Store a decision; only ever called after the user agreed. */
+/** Store a decision; called only after the user has agreed. */
 export const sendFeedback = (body) => call("feedback", { body });
 
 async function call(path, { body, signal } = {}) {

@@ -1,4 +1,4 @@
-// The card at a word: what would change, why, how sure the model is, and what to do with it.
+// The card at a word: the change, its reason, the model's confidence, and the user's choices.
 
 import { wordOf } from "./dictionary.js";
 import { byId, h } from "./dom.js";
@@ -34,7 +34,7 @@ export class Card {
     return this.#card.contains(document.activeElement);
   }
 
-  /** Show a correction; `focus` moves there and remembers to come back. */
+  /** Show a correction; with `focus`, move the focus into the card and back when it closes. */
   open(one, { index, total, focus = false }) {
     this.current = one;
     const paragraph = one.paragraph.text;
@@ -47,7 +47,7 @@ export class Card {
     byId("card-message").textContent = one.message;
     byId("card-type").textContent = one.type;
     byId("card-place").textContent = `${index + 1} of ${total}`;
-    // elsewhere it would protect words such as "was", which are wrong only here
+    // in other categories this would protect words such as "was", which are wrong only here
     const word = ["spelling", "style"].includes(one.category) ? wordOf(one.original) : "";
     byId("card-never").hidden = !word;
     byId("card-word").textContent = word;
@@ -70,7 +70,7 @@ export class Card {
     byId("card-accept").focus({ preventScroll: true });
   }
 
-  /** Next to its word, below where there is room; on a phone the style sheet decides. */
+  /** Put the card next to its word, below if there is room; on a phone the style sheet decides. */
   place() {
     if (!this.current) return;
     const [start, end] = this.current.span;
@@ -99,7 +99,7 @@ export class Card {
       event.stopPropagation();
       this.close({ back: true });
     } else if (event.key === "Tab") {
-      // the card stands at the end of the page and belongs between the text and the panel
+      // in the page the card stands at the end, but for Tab it belongs between text and panel
       const stops = [...this.#card.querySelectorAll("button")].filter((b) => b.offsetParent);
       const end = event.shiftKey ? stops[0] : stops.at(-1);
       if (document.activeElement !== end) return;

@@ -23,7 +23,7 @@ export function drawChanges({ text, open, accepted }) {
   };
   let at = 0;
   for (const { one, start, end, made } of all) {
-    if (start < at) continue; // an accepted place that was corrected again
+    if (start < at) continue; // the place was accepted and then corrected again
     write(text.slice(at, start));
     const kind = made ? "made" : "open";
     write(one.original, (part) => h("del", { class: kind }, part));

@@ -1,24 +1,24 @@
-// Which paragraphs the server must see, and when.
+// Decides which paragraphs the server must see, and when.
 //
 // An answer belongs to a key: the paragraph's text and everything else that decides the answer.
-// It is kept under that key and used wherever a paragraph has it, so an answer that comes too
-// late can never reach a text that has changed meanwhile; a request none of whose paragraphs
-// stands any longer is aborted.
+// The answer is kept under the key and used for every paragraph with the key, so an answer that
+// comes too late can never reach a text that has changed meanwhile. A request is aborted when the
+// text has none of its paragraphs any more.
 
 import { Refused } from "./api.js";
 
 const DELAY = 250; // ms after the last key stroke
-const FAULTS = 2; // of the server, until a paragraph is asked about alone
+const FAULTS = 2; // faults of the server, after which a paragraph is sent alone
 const AT_ONCE = 2; // requests under way
 const LETTERS = 4000; // in one request, so that long documents answer piece by piece
 const KEPT = 5000; // answers
-const PATIENCE = [1, 2, 4, 8, 16, 30]; // s until the next try without a connection
+const PATIENCE = [1, 2, 4, 8, 16, 30]; // s until the next try if there is no connection
 
 export class Checker extends EventTarget {
   #correct;
   #answers = new Map(); // key -> result, oldest first
-  #times = new Map(); // sentence -> milliseconds, when it was decoded and not remembered
-  #refusals = new Map(); // key -> why the server will not read it
+  #times = new Map(); // sentence -> milliseconds, if it was decoded and not cached
+  #refusals = new Map(); // key -> why the server refuses the paragraph
   #faults = new Map(); // key -> how often the server failed with it
   #wanted = []; // paragraphs {key, text, words}, the most urgent first
   #running = new Set(); // {keys, controller}
@@ -29,7 +29,7 @@ export class Checker extends EventTarget {
   limits = { text: 100_000, texts: 64 };
 
   /**
-   * `correct(texts, options, signal)` asks the server. Dispatches "answers" when some came and
+   * `correct(texts, options, signal)` asks the server. Dispatches "answers" when answers come, and
    * "state" with {kind: "idle" | "busy" | "waiting" | "refused" | "locked", message, left, ms}.
    */
   constructor(correct) {
@@ -41,14 +41,14 @@ export class Checker extends EventTarget {
     return this.#answers.get(key);
   }
 
-  /** Whether nothing more will come for a key. */
+  /** Whether a key needs no more requests: it has an answer or a refusal. */
   settled(key) {
     return this.#answers.has(key) || this.#refusals.has(key);
   }
 
   /**
-   * Set what the text now needs, to be asked after `pause` milliseconds without a change; `soon`
-   * spares the wait, for changes that no typing made.
+   * Set the paragraphs that the text now needs, to be sent after `pause` milliseconds without a
+   * change; `soon` spares the wait, for changes that do not come from typing.
    */
   want(wanted, options, { soon = false, pause = DELAY } = {}) {
     this.#options = options;
@@ -63,7 +63,7 @@ export class Checker extends EventTarget {
     this.#timer = setTimeout(() => this.#next(), wait);
   }
 
-  /** Forget all answers: what is still wanted is asked for again. */
+  /** Forget all answers; paragraphs that are still wanted are sent again. */
   forget() {
     this.#answers.clear();
   }
@@ -171,7 +171,7 @@ export class Checker extends EventTarget {
     this.#report({ kind: locked ? "locked" : "waiting", message });
   }
 
-  /** One of a batch that failed; true where the server failed with a paragraph alone, again. */
+  /** Count the failure of a batch; true if the server failed again with a paragraph alone. */
   #isFault(batch) {
     for (const { key } of batch) this.#faults.set(key, (this.#faults.get(key) ?? 0) + 1);
     const [{ key }] = batch;

@@ -1,5 +1,5 @@
-// How it was decoded: per sentence what was copied, what the model decided, where the copying
-// went on, in how many passes (Ge et al. 2022, Table 2).
+// Shows how each sentence was decoded: what was copied, what the model decided, where the copying
+// went on, and the number of passes (Ge et al. 2022, Table 2).
 
 import { byId, h, icon, plural } from "./dom.js";
 
@@ -12,7 +12,7 @@ const MEANINGS = {
 };
 
 export class Decoding {
-  #show; // goes to a sentence in the text
+  #show; // function that goes to a sentence in the text
   #many = FIRST;
   #last = null;
 
@@ -93,7 +93,7 @@ function* sentencesOf(paragraphs) {
   }
 }
 
-/** Blocks grouped by pass: what stood of a draft, then what the model decided instead. */
+/** Group blocks by pass: the accepted part of a draft, then what the model decided instead. */
 function passesOf(blocks) {
   const passes = [];
   let open = false;
@@ -123,13 +123,13 @@ const ratio = (a, b) => (b ? (a / b).toFixed(1) : "0");
 
 const milliseconds = (ms) => `${ms < 10 ? ms.toFixed(1) : Math.round(ms).toLocaleString("en")} ms`;
 
-/** The server remembers sentences: then the time is that of the first time, if we saw it. */
+/** The cost of a sentence; for a cached sentence the time of its first decoding, if we saw it. */
 function cost({ milliseconds: ms, cached }) {
   const parts = [...(ms === null ? [] : [milliseconds(ms)]), ...(cached ? ["remembered"] : [])];
   return parts.join(", ");
 }
 
-/** The model's tokens as they are, its markers as small tags. */
+/** The model's tokens unchanged, its markers as small tags. */
 function pieces(text) {
   const parts = [];
   let at = 0;

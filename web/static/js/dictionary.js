@@ -7,14 +7,14 @@ const MOST = 10_000; // words
 
 export class Dictionary extends EventTarget {
   #words;
-  stored = true; // false where the browser's storage is full or switched off
+  stored = true; // false if the browser's storage is full or switched off
 
   constructor() {
     super();
     const words = inBrowser.get("dictionary", []);
     this.#words = new Set(Array.isArray(words) ? words.filter(isWord) : []);
     addEventListener("storage", (event) => {
-      if (event.key !== "gec.dictionary") return; // another tab's
+      if (event.key !== "gec.dictionary") return; // only another tab's change of the dictionary
       this.#words = new Set(inBrowser.get("dictionary", []).filter(isWord));
       this.dispatchEvent(new Event("change"));
     });
@@ -69,7 +69,7 @@ const isWord = (word) =>
   typeof word === "string" && word !== "" && word.length <= LONGEST && !word.includes("\n");
 const bare = (word) => word.replace(/^[^\p{L}\p{N}]+|[^\p{L}\p{N}]+$/gu, "");
 
-/** The word that "always ignore" would add for a correction; empty where it is no single word. */
+/** The word that "always ignore" would add for a correction; empty if it is not a single word. */
 export function wordOf(original) {
   const word = bare(original.trim());
   return /^\S+$/.test(word) && /\p{L}/u.test(word) ? word : "";

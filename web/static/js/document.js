@@ -1,5 +1,5 @@
-// What is known about the text: its paragraphs with the corrections that stand open, and those
-// that were made or are not wanted. It follows the text change by change.
+// The state of the text: its paragraphs with their open corrections, and the corrections that were
+// accepted or ignored. This state follows the text change by change.
 
 import { paragraphs } from "./paragraphs.js";
 import {
@@ -10,10 +10,10 @@ export const KINDS = ["spelling", "grammar", "punctuation", "style"];
 
 let number = 0;
 
-/** One correction. It counts from its paragraph's start, so it moves with the paragraph. */
+/** One correction. Its offsets count from its paragraph's start, so it moves with the paragraph. */
 class Correction {
   id = ++number;
-  shown = null; // {token, edit}: what the server calls it, where the user agreed to feedback
+  shown = null; // {token, edit}: the server's name for it, if the user agreed to feedback
 
   constructor(paragraph, edit) {
     this.paragraph = paragraph;
@@ -32,7 +32,7 @@ class Correction {
     return this.paragraph.start + this.to;
   }
 
-  /** What to underline, in the whole text. */
+  /** The span to underline, in the whole text. */
   get span() {
     const [from, to] = underlined(this.paragraph.text, {
       start: this.from, end: this.to, replacement: this.replacement,
@@ -40,7 +40,7 @@ class Correction {
     return [this.paragraph.start + from, this.paragraph.start + to];
   }
 
-  /** The sentence around it, {start, end} within the paragraph. */
+  /** The sentence around the correction, {start, end} within the paragraph. */
   get sentence() {
     const { text, answer } = this.paragraph;
     const sentences = answer?.sentences ?? [];
@@ -48,7 +48,7 @@ class Correction {
     return found ?? { start: 0, end: text.length };
   }
 
-  /** Its neighbours in the sentence, by which it is known again elsewhere. */
+  /** The correction's neighbours in the sentence, by which it is recognised elsewhere. */
   get around() {
     const { start, end } = this.sentence;
     return context(this.paragraph.text.slice(start, end), this.from - start, this.to - start);
@@ -70,13 +70,13 @@ export class Document {
   ignored = []; // {id, start, original, replacement, left, right, category}
   setting = "";
   #dictionary;
-  #open = null; // made when it is asked for
+  #open = null; // computed on demand
 
   constructor(dictionary) {
     this.#dictionary = dictionary;
   }
 
-  /** The corrections that stand open, by place. */
+  /** The open corrections, by place. */
   get open() {
     this.#open ??= this.paragraphs
       .flatMap(({ corrections }) => corrections)
@@ -94,7 +94,7 @@ export class Document {
     return { words, sentences };
   }
 
-  /** Another strictness or other words in the dictionary: what is open stays until answered. */
+  /** Note another strictness or another dictionary; open corrections stay until answers come. */
   rekey(setting = this.setting) {
     this.setting = setting;
     for (const paragraph of this.paragraphs) this.#key(paragraph);
@@ -102,9 +102,9 @@ export class Document {
   }
 
   /**
-   * Take over `text`, made of the old one by `changes` {start, end, length} in its offsets.
+   * Take over `text`, made of the old text by `changes` {start, end, length} in the old offsets.
    *
-   * Returns the ids of the accepted corrections that this takes back.
+   * Returns the ids of the accepted corrections that the changes take back.
    */
   update(text, changes) {
     const back = this.#made.findLast(({ before, after }) => before === text && after === this.text);
@@ -142,7 +142,7 @@ export class Document {
     return back?.ids ?? [];
   }
 
-  /** Put the answers in their places; `answer(key)` knows them. */
+  /** Put the answers into their paragraphs; `answer(key)` returns an answer. */
   settle(answer) {
     for (const paragraph of this.paragraphs) {
       const found = answer(paragraph.key);
@@ -168,7 +168,7 @@ export class Document {
 
   // ------------------------------------------------------------------------------- decisions
 
-  /** Corrections are about to be made: they are open no longer. Returns the edits. */
+  /** Close corrections that are about to be made; returns their edits. */
   accept(corrections) {
     const edits = [...corrections].sort((a, b) => a.start - b.start);
     let shift = 0;
@@ -190,7 +190,7 @@ export class Document {
     return { edits: plain, done };
   }
 
-  /** The edits were made: remember them, so that each can be undone. */
+  /** Remember edits that were made, so that each can be undone. */
   remember(done) {
     this.accepted = [...this.accepted, ...done].sort((a, b) => a.start - b.start);
     const ids = done.map(({ id }) => id);
@@ -199,12 +199,12 @@ export class Document {
     this.#made = [...this.#made, made].slice(-20);
   }
 
-  /** The user's consent ended: what the server calls its corrections is not wanted any more. */
+  /** Forget the server's names for corrections, because the user's consent has ended. */
   forgetShown() {
     for (const { corrections } of this.paragraphs) for (const one of corrections) one.shown = null;
   }
 
-  /** Returns the mark that remembers it. */
+  /** Ignore a correction; returns the mark that remembers it. */
   ignore(one) {
     const { start, original, replacement, category, around } = one;
     const mark = { id: ++number, start, original, replacement, category, ...around };
@@ -243,7 +243,7 @@ export class Document {
     return grown ? [] : [{ one, from, to }]; // "go" became "gone": another word
   }
 
-  /** The same place, or the same words around it: then it is what the user did not want. */
+  /** The mark of the same correction, ignored at this place or between the same words. */
   #mark(one) {
     const alike = this.ignored.filter(
       ({ original, replacement }) => original === one.original && replacement === one.replacement,
@@ -260,14 +260,14 @@ export class Document {
     return this.#mark(one) !== undefined;
   }
 
-  /** A mark follows its correction when the words were cut and pasted, or changed around it. */
+  /** Move a mark with its correction if the words were cut and pasted, or changed around it. */
   #follow(one) {
     const mark = this.#mark(one);
     if (mark) Object.assign(mark, one.around, { start: one.start });
   }
 }
 
-/** Where a span is after the changes, as [start, end]; null where one of them cut into it. */
+/** The span after the changes, as [start, end]; null if one of the changes cut into it. */
 function moved(span, changes) {
   let shift = 0;
   for (const { start, end, length } of changes) {

@@ -1,6 +1,6 @@
-// The text, put away while it is written: in the tab until it is closed, and in the browser where
-// the user wants that. Each tab has a draft of its own, so that two never overwrite each other;
-// the newest that no tab has open is taken up by the next tab.
+// Stores the text while it is written: in the tab until the tab is closed, and in the browser if
+// the user wants that. Each tab has a draft of its own, so two tabs never overwrite each other; a
+// new tab takes up the newest draft that no tab has open.
 
 import { inBrowser, onPage } from "./storage.js";
 
@@ -10,7 +10,7 @@ export class Drafts extends EventTarget {
   #name = "";
   #release = () => {};
 
-  /** Dispatches "moved" when the text must be put away anew. */
+  /** Dispatches "moved" when the text must be stored anew. */
   constructor() {
     super();
     addEventListener("pagehide", () => this.#release());
@@ -26,7 +26,7 @@ export class Drafts extends EventTarget {
     });
   }
 
-  /** What this tab goes on with: {draft, more}, the number of drafts left; draft may be null. */
+  /** Open a draft: returns {draft, more}, the number of drafts left; draft may be null. */
   async open(keep) {
     const own = onPage.get("draft");
     const name = onPage.get("tab");
@@ -41,15 +41,15 @@ export class Drafts extends EventTarget {
     return { draft: null, more: 0 };
   }
 
-  /** Put a draft away, for the browser to `keep` or not; false where it refuses. */
+  /** Store a draft in the tab, and with `keep` in the browser; false if the browser refuses. */
   store(draft, keep) {
-    if (!this.#name) return true; // not open yet: there is a next time
+    if (!this.#name) return true; // not open yet; a later call stores the draft
     const stored = onPage.set("draft", draft) && onPage.set("tab", this.#name);
     if (!keep) return stored;
     return inBrowser.set(this.#name, draft.text === "" ? null : { ...draft, time: Date.now() });
   }
 
-  /** Remove all drafts from the browser; returns what puts them back, and how many there were. */
+  /** Remove all drafts from the browser; returns the number of others, and a way back. */
   clear() {
     const found = names().map((name) => [name, inBrowser.get(name)]);
     for (const [name] of found) inBrowser.set(name, null);
@@ -59,7 +59,7 @@ export class Drafts extends EventTarget {
     };
   }
 
-  /** Take a draft as this tab's own; false where another tab has it. */
+  /** Take a draft as this tab's own; false if another tab has it. */
   async #claim(name) {
     if (!navigator.locks) {
       this.#name = name;
@@ -90,7 +90,7 @@ async function closed(drafts) {
   return drafts.filter((name) => !open.has(`gec.${name}`)).length;
 }
 
-/** Lock a name until the tab is closed; what releases it, or null where another tab has it. */
+/** Lock a name until the tab is closed; returns its release, or null if another tab has it. */
 function locked(name) {
   return new Promise((done) => {
     navigator.locks

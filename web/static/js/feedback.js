@@ -1,19 +1,20 @@
-// What the user decides about corrections, for whoever runs the server: only with consent.
+// Sends the user's decisions about corrections to the server, only with the user's consent.
 //
-// The server signs what it has shown of a sentence; a decision names the place of its edit in
-// that. An edit stays with the first answer that showed it, while others around it are made.
+// The server signs a sentence with all edits that it has shown; a decision names the number of its
+// edit among these. An edit keeps the token of the first answer that showed it, even if other edits
+// around it are made.
 
 export class Feedback {
   #send;
   #last = Promise.resolve();
-  #decided = new Map(); // id of what was accepted or ignored -> {token, edit}
+  #decided = new Map(); // id of an accepted or ignored correction -> {token, edit}
 
   /** `send` posts one decision and returns a promise. */
   constructor(send) {
     this.#send = send;
   }
 
-  /** A correction was "accepted" or "ignored"; `id` is what takes it back. */
+  /** Note that a correction was "accepted" or "ignored"; its `id` takes the decision back. */
   decide(id, shown, decision) {
     if (!shown) return;
     this.#decided.set(id, shown);
@@ -27,12 +28,12 @@ export class Feedback {
     this.#post(shown, "undecided");
   }
 
-  /** The consent ended: nothing more is said about anything. */
+  /** Forget all decisions, because the consent has ended. */
   forget() {
     this.#decided.clear();
   }
 
-  /** One after another, since the later counts; never in the user's way. */
+  /** Send decisions one after another, because the later one counts; failures are not shown. */
   #post({ token, edit }, decision) {
     const body = { shown: token, edit, decision, consent: true };
     this.#last = this.#last.then(() => this.#send(body)).catch(() => {});

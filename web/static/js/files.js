@@ -1,8 +1,8 @@
-// Opening and saving: a file keeps its line ends and its byte order mark.
+// Opens and saves files; a file keeps its line ends and its byte order mark.
 
 const LARGEST = 5_000_000; // bytes
 
-/** Read a text file: {name, text, newline, bom}. Raises an Error with one plain line. */
+/** Read a text file; returns {name, text, newline, bom}; throws an Error with one plain line. */
 export async function read(file) {
   if (file.size > LARGEST) throw new Error(`${file.name} is larger than 5 MB`);
   const bytes = new Uint8Array(await file.arrayBuffer());
@@ -47,7 +47,7 @@ export function save(name, text, { newline = "\n", bom = false } = {}) {
   setTimeout(() => URL.revokeObjectURL(url), 10_000);
 }
 
-/** Take files that are dropped anywhere on the page; `dragging(bool)` shows that one is over it. */
+/** Take files that are dropped on the page; `dragging(bool)` shows that a file is over it. */
 export function onDrop(take, dragging) {
   const carries = (event) => [...(event.dataTransfer?.types ?? [])].includes("Files");
   let depth = 0;

@@ -1,8 +1,8 @@
 // Underlines without touching the text's nodes: the CSS Custom Highlight API.
 //
-// Ranges move with the text by themselves; only those whose correction is new, or whose nodes
-// the browser replaced, are made again. The browser paints all of them at every key stroke, in
-// sight or not, so there are only those on the screen and a screen around it.
+// Ranges move with the text by themselves; a range is made only if its correction is new or the
+// browser has replaced its nodes. The browser paints all ranges at every key stroke, in sight or
+// not, so there are ranges only on the screen and one screen around it.
 
 import { KINDS } from "./document.js";
 

@@ -2,11 +2,11 @@
 
 export const mac = /^(Mac|iP)/.test(navigator.platform);
 
-/** The key that commands are given with. */
+/** Whether the key that gives commands is down. */
 export const isCommand = (event) => (mac ? event.metaKey : event.ctrlKey);
 export const COMMAND = mac ? "Command" : "Control";
 
-/** On a Mac: call the keys by their names there, in what is shown and in what is read out. */
+/** On a Mac, use the Mac's names of keys in everything that is shown or read out. */
 export function nameKeys() {
   if (!mac) return;
   for (const one of document.querySelectorAll("[aria-keyshortcuts]")) {

@@ -29,7 +29,7 @@ Code stays as it is: \`npm run biuld\` is never touched, and https://example.org
 I am looking forward to see you soon.
 `;
 
-/** Shown though the caret touches it: after so long without a key stroke. */
+/** Milliseconds without a key stroke after which a correction at the caret is shown, too. */
 const PATIENCE = 1500;
 const NEVER = -Infinity;
 
@@ -44,7 +44,7 @@ const file = { name: "", newline: "\n", bom: false };
 let view = "write";
 let ready = false; // the server's settings are known
 let consent = { on: false };
-let taken = ""; // the text as the user last had it elsewhere: in a file, on the clipboard
+let taken = ""; // the text that the user last saved to a file or copied to the clipboard
 let typedAt = NEVER;
 let caret = 0; // the last place of the caret in the text
 let model = null;
@@ -102,20 +102,20 @@ surface.addEventListener("composed", () => refresh());
 
 const later = debounce(() => render(), PATIENCE);
 
-/** What is asked for is another: of all paragraphs. */
+/** Ask for all paragraphs anew, because the options have changed. */
 function ask() {
   doc.rekey(`${strictness.name} ${consent.on}`);
   refresh({ soon: true });
 }
 
-/** Ask for what is not known, and show what is. */
+/** Ask for the answers that are missing, and show those that are there. */
 function refresh({ soon = false } = {}) {
   if (ready) {
     const near = ({ start, text }) => Math.max(start - caret, caret - start - text.length, 0);
     const wanted = doc.paragraphs
       .filter(({ key }) => !checker.settled(key))
       .sort((a, b) => near(a) - near(b));
-    // a phone's keyboard composes every word, so that one must be read in the end
+    // a phone's keyboard composes every word, so words being composed must be sent in the end
     const pause = surface.composing ? PATIENCE : undefined;
     const options = { ...strictness.options, ...(consent.on && { feedback: true }) };
     checker.want(wanted, options, { soon, pause });
@@ -124,7 +124,7 @@ function refresh({ soon = false } = {}) {
   render();
 }
 
-/** While a word is being written nothing is wrong with it yet. */
+/** Whether a correction must wait, because the user is still writing its word. */
 function held(one) {
   if (performance.now() - typedAt >= PATIENCE || document.activeElement !== surface.root) return false;
   const [start, end] = one.span;
@@ -272,7 +272,7 @@ function correctionAt(offset) {
   });
 }
 
-/** Scroll a span of the text to where it is read well. */
+/** Scroll a span of the text to a place where it is easy to read. */
 function reveal(start, end) {
   const page = byId("page");
   for (let tries = 0; tries < 2; tries++) { // blocks out of sight have no exact height yet
@@ -309,7 +309,7 @@ document.addEventListener("selectionchange", () => {
     const [start, end] = card.current.span;
     if (caret < start || caret > end) card.close();
   }
-  if (typedAt !== NEVER) { // the caret went elsewhere: the word is written
+  if (typedAt !== NEVER) { // the caret went elsewhere, so the word is finished
     typedAt = NEVER;
     render();
   }
@@ -333,7 +333,7 @@ for (const [target, type] of [[byId("page"), "scroll"], [window, "resize"]]) {
 // ------------------------------------------------------------------------------------- keyboard
 
 addEventListener("keydown", (event) => {
-  const composing = event.isComposing || event.keyCode === 229; // 229: Safari's last key of it
+  const composing = event.isComposing || event.keyCode === 229; // 229: Safari's last composing key
   if (composing || document.querySelector("dialog[open]")) return;
   const control = isCommand(event);
   const inText = document.activeElement === surface.root;
@@ -495,7 +495,7 @@ const keep = remembered("keep", "keep", (on) => {
 let safe = false; // the browser keeps the text when the tab is closed
 let warned = false;
 
-/** In this tab until it is closed; in the browser only where the user wants it. */
+/** Store the text in this tab until it is closed, and in the browser only if the user wants it. */
 function storeNow() {
   const draft = { text: doc.text, file, ignored: doc.ignored, taken: doc.text === taken };
   const stored = drafts.store(draft, keep.on);
@@ -554,7 +554,7 @@ checker.addEventListener("state", ({ detail }) => {
 
 addEventListener("online", () => checker.retry());
 
-/** Whoever closes the question can go on writing, and come back to it. */
+/** Ask for the token; a user who closes the dialog can go on writing, and open it later. */
 function askToken() {
   const dialog = byId("token");
   byId("state").dataset.kind = "locked";
@@ -568,7 +568,7 @@ byId("enter-token").addEventListener("click", () => byId("token").showModal());
 
 byId("token-form").addEventListener("submit", () => {
   api.setToken(byId("token-value").value.trim());
-  // later, when the dialog has closed: an answer that is there at once may open it again
+  // wait until the dialog has closed, because an immediate answer may open it again
   setTimeout(() => (ready ? checker.retry() : connect()));
 });
 

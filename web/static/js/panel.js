@@ -20,13 +20,13 @@ export class Panel {
     byId("panel-toggle").addEventListener("click", () => this.toggle());
   }
 
-  /** On a phone the panel is a sheet that opens. */
+  /** Open or close the panel, which is a sheet on a phone. */
   toggle(open = byId("panel-toggle").getAttribute("aria-expanded") !== "true") {
     byId("panel-toggle").setAttribute("aria-expanded", String(open));
     byId("panel").classList.toggle("is-open", open);
   }
 
-  /** Focus its first control that can be used. */
+  /** Focus the panel's first control that can be used. */
   focus() {
     const buttons = [...byId("panel").querySelectorAll("button:not(:disabled)")];
     (buttons.find((button) => button.checkVisibility()) ?? byId("panel")).focus();
@@ -120,7 +120,7 @@ export class Panel {
     }, icon(symbol));
   }
 
-  /** Where the focus was: the element's key and what came after it in the panel. */
+  /** Return the place of the focus: the element's key and what came after it in the panel. */
   #focused() {
     const groups = byId("groups");
     if (!groups.contains(document.activeElement)) return null;
@@ -140,14 +140,14 @@ export class Panel {
   }
 }
 
-/** "go to goes", for those who hear it. */
+/** A correction in words, "go to goes", for screen readers. */
 export function spoken({ original, replacement }) {
   if (!original.trim()) return `add ${replacement.trim() || "a blank"}`;
   if (!replacement.trim()) return `remove ${original.trim()}`;
   return `${original.trim()} to ${replacement.trim()}`;
 }
 
-/** The message without the words that stand above it anyway. */
+/** The message without the words that stand above it already. */
 function reason({ message: text }) {
   const at = text.indexOf("”: ");
   const short = at < 0 ? text : text.slice(at + 3);

@@ -1,7 +1,7 @@
-// The text cut into paragraphs: what is sent, cached and answered on its own.
+// Cuts the text into paragraphs, each of which is sent, cached and answered on its own.
 //
-// A cut must never fall where the server would read on: code fences, comments, raw elements,
-// front matter and regions that are switched off stay whole, whatever blank lines they hold.
+// A cut must never fall into a construct that the server reads as one: code fences, comments, raw
+// elements, front matter and regions that are switched off stay whole, even with blank lines.
 
 const FENCE = /^[ \t>]*(`{3,}|~{3,})/;
 const RAW = /<(code|pre|script|style|kbd|samp|tt|math|svg)(?=[\s>])/i;
@@ -10,7 +10,7 @@ const FRONT_MATTER = /^\ufeff?---[ \t]*\n(?=[\w-]+:)[\s\S]*?\n---[ \t]*(?=\n|$)/
 const SENTENCE_END = /[.!?…]["'”’)\]*_]*\s*$/;
 const CAPITAL = /^\s*["'“‘(\[*_]*\p{Lu}/u;
 
-/** Longer runs of lines are cut where one line ends a sentence and the next begins one. */
+/** Longer runs of lines are cut between a line that ends a sentence and one that begins one. */
 const LONG = 400;
 /** No paragraph of prose is longer than this. */
 const LONGEST = 8000;
@@ -18,8 +18,8 @@ const LONGEST = 8000;
 /** Paragraphs of `text` as {start, text}, in order; blank lines belong to none. */
 export function paragraphs(text) {
   const found = [];
-  let start = -1; // of the paragraph that is open
-  let until = null; // what ends the construct that the last line left open
+  let start = -1; // start of the open paragraph
+  let until = null; // test for the end of the construct that the last line left open
   let whole = false; // the paragraph holds such a construct and is never cut
   let last = "";
   let at = 0;
@@ -56,8 +56,8 @@ export function paragraphs(text) {
 }
 
 /**
- * What tells the last line of a construct that `line`, which begins at `at`, opens and does not
- * close; null where it opens none. Fences and regions may stay open to the end, others may not.
+ * A test for the last line of a construct that `line`, which begins at `at`, opens and does not
+ * close; null if it opens none. Fences and regions may stay open to the end, others may not.
  */
 function opened(text, at, line) {
   const fence = FENCE.exec(line);
@@ -82,7 +82,7 @@ function opened(text, at, line) {
   return null;
 }
 
-/** Cut an endless paragraph: at line ends, else after sentences, else at blanks. */
+/** Cut a paragraph that is too long: at line ends, else after sentences, else at blanks. */
 function cut(text, offset) {
   const pieces = [];
   let at = 0;

@@ -1,4 +1,4 @@
-// What the user chooses once: strictness, looks, what is kept, and whether decisions are sent.
+// The user's settings: strictness, looks, what is kept, and whether decisions are sent.
 
 import { byId, h, icon, plural } from "./dom.js";
 import { inBrowser } from "./storage.js";
@@ -17,7 +17,7 @@ export function looks() {
   }
 }
 
-/** A switch whose state is remembered, off at first; `changed` hears of it. */
+/** A switch whose state is remembered, off at first; calls `changed` at every change. */
 export function remembered(id, key, changed = () => {}) {
   const input = byId(id);
   input.checked = inBrowser.get(key, false) === true;
@@ -27,7 +27,7 @@ export function remembered(id, key, changed = () => {}) {
     changed(on);
   };
   input.addEventListener("change", () => set(input.checked));
-  addEventListener("storage", (event) => { // another tab's switch is the same one
+  addEventListener("storage", (event) => { // all tabs share the switch
     if (event.key !== `gec.${key}` || input.checked === (event.newValue === "true")) return;
     input.checked = event.newValue === "true";
     changed(input.checked);
@@ -35,14 +35,14 @@ export function remembered(id, key, changed = () => {}) {
   return { get on() { return input.checked && !input.closest("[hidden]"); }, set };
 }
 
-/** More nats of tolerance than a model's only setting has: for fewer and surer corrections. */
+/** Nats of tolerance above a model's only setting, for fewer and surer corrections. */
 const SURER = 2;
 
 /** The slider: the model's settings, from the fewest and surest corrections to the most. */
 export class Strictness {
   #input = byId("strictness");
   #names = [];
-  #options = {}; // name -> what the API is asked for
+  #options = {}; // name -> options for the API
 
   constructor(changed) {
     this.#input.addEventListener("input", () => this.#show());
@@ -89,7 +89,7 @@ export class Strictness {
   }
 }
 
-/** The dialog in which the personal dictionary is read, filled, saved and loaded. */
+/** The dialog that shows, fills, saves and loads the personal dictionary. */
 export function dictionaryDialog(dictionary, { save, tell }) {
   const [dialog, field, list] = [byId("dictionary"), byId("dictionary-word"), byId("dictionary-list")];
   const draw = () => {

@@ -1,11 +1,11 @@
-// The browser's storage, which may be full, switched off or hold something else than we wrote.
+// The browser's storage, which may be full, switched off or hold values that we did not write.
 
 export const onPage = guarded(() => window.sessionStorage); // of this tab, until it is closed
 export const inBrowser = guarded(() => window.localStorage); // until the user clears it
 
 function guarded(storage) {
   return {
-    /** The stored value, or `fallback` where there is none that can be read. */
+    /** The stored value, or `fallback` if there is none that can be read. */
     get(key, fallback = null) {
       try {
         const text = storage().getItem(`gec.${key}`);
@@ -14,7 +14,7 @@ function guarded(storage) {
         return fallback;
       }
     },
-    /** The keys that begin with something. */
+    /** The keys that begin with a prefix. */
     keys(start) {
       try {
         return Object.keys(storage())
@@ -24,7 +24,7 @@ function guarded(storage) {
         return [];
       }
     },
-    /** Store a value; null removes it. False where the browser refuses. */
+    /** Store a value; null removes the stored one. Returns false if the browser refuses. */
     set(key, value) {
       try {
         if (value === null) storage().removeItem(`gec.${key}`);

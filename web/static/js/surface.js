@@ -10,16 +10,16 @@ const BLOCK = new Set(["DIV", "P"]);
 export class Surface extends EventTarget {
   #root;
   #blocks = []; // {start, text, leaves: [text nodes and <br>]}
-  #starts = null; // leaf -> offset; made when it is asked for
-  #quiet = false; // a change of our own is under way
-  #fresh = true; // nothing was written yet, so there is nothing to undo
-  composing = false; // an input method shows what it might put in
-  #together = []; // {before, after} of changes that are one step of undo and several commands
+  #starts = null; // leaf -> offset; computed on demand
+  #quiet = false; // true during a change of our own
+  #fresh = true; // true until something is written, so there is nothing to undo
+  composing = false; // true while an input method shows what it might insert
+  #together = []; // {before, after} of changes that are one step of undo but several commands
   text = "";
 
   /**
    * Dispatches "change" with {changes: [{start, end, length}], typed: bool} in its detail, and
-   * "composed" when an input method has put in what it had shown.
+   * "composed" when an input method has inserted what it had shown.
    */
   constructor(root) {
     super();
@@ -41,7 +41,7 @@ export class Surface extends EventTarget {
     return this.#root;
   }
 
-  /** Put in a text at the start, when there is nothing to undo: a block a line, an empty one too. */
+  /** Insert the first text, when there is nothing to undo: a block for each line. */
   fill(text) {
     const lines = text.split("\n").map((line) => {
       const block = document.createElement("div");
@@ -59,8 +59,8 @@ export class Surface extends EventTarget {
   /**
    * Make edits {start, end, replacement}, sorted and apart, as one step of undo.
    *
-   * One command a line that changes, from the last to the first: a command that runs over many
-   * lines costs the browser a layout for each. undo() takes such commands back together.
+   * Each changed line is one command, from the last line to the first: a command over many lines
+   * costs the browser a layout for each line. undo() takes such commands back together.
    */
   edit(edits) {
     const before = this.text;
@@ -79,11 +79,11 @@ export class Surface extends EventTarget {
     const asked = edits.map((e) => ({ start: e.start, end: e.end, length: e.replacement.length }));
     const changes = this.text === after ? asked : null;
     if (this.text !== before) this.#tell(before, changes, false);
-    if (this.text !== after) this.fill(after); // rather no undo than a lost character
+    if (this.text !== after) this.fill(after); // losing undo is better than losing a character
     else if (runs.length > 1) this.#together = [...this.#together, { before, after }].slice(-20);
   }
 
-  /** Edits joined where they lie in one line. */
+  /** The edits, with those in one line joined. */
   #runs(edits) {
     const runs = [];
     for (const { start, end, replacement } of edits) {
@@ -108,7 +108,7 @@ export class Surface extends EventTarget {
     this.#history("undo", "after", "before");
   }
 
-  /** Undo or redo, and go on to the other end of what was made together. */
+  /** Undo or redo a step, with all commands that were made together. */
   #history(command, from, to) {
     const before = this.text;
     const step = this.#together.findLast((one) => one[from] === before);
@@ -126,7 +126,7 @@ export class Surface extends EventTarget {
   #beforeInput(event) {
     const kind = event.inputType;
     if (kind === "insertParagraph" || kind === "insertLineBreak") {
-      event.preventDefault(); // the browser's own would let one block grow without end
+      event.preventDefault(); // the browser's own action would let one block grow without end
       this.#insert("\n");
     } else if (kind === "historyUndo" && !this.#quiet && this.#isEnd("after")) {
       event.preventDefault();
@@ -151,7 +151,7 @@ export class Surface extends EventTarget {
     this.#insert(text.replace(/\r\n?/g, "\n"));
   }
 
-  /** Insert at the selection. The browser tells of every line by itself; we listen to the last. */
+  /** Insert at the selection. The browser reports each line; we listen to the last report. */
   #insert(text) {
     const { text: before } = this;
     const at = this.selection();
@@ -162,7 +162,7 @@ export class Surface extends EventTarget {
     if (!at) return;
     const after = applied(before, [{ ...at, replacement: text }]);
     if (this.text === after) return;
-    this.fill(after); // Firefox puts what replaces all of a last line into the line before it
+    this.fill(after); // Firefox puts the replacement of a whole last line into the line before
     this.select(at.start + text.length);
   }
 
@@ -271,7 +271,7 @@ export class Surface extends EventTarget {
     getSelection().setBaseAndExtent(from.node, from.offset, to.node, to.offset);
   }
 
-  /** The selection as {start, end}, or null where it lies elsewhere. */
+  /** The selection as {start, end}, or null if it lies outside the surface. */
   selection() {
     const selection = getSelection();
     const anchor = this.offsetOf(selection.anchorNode, selection.anchorOffset);
@@ -296,7 +296,7 @@ export class Surface extends EventTarget {
     return this.range(start, start + text.length).getBoundingClientRect();
   }
 
-  /** The place in the text under a point of the window; null where there is none. */
+  /** The place in the text under a point of the window; null if there is none. */
   offsetAt(x, y) {
     if (document.caretPositionFromPoint) {
       const position = document.caretPositionFromPoint(x, y);

@@ -32,7 +32,7 @@ export function applied(text, edits, offset = 0) {
 
 export const countWords = (text) => text.match(WORD)?.length ?? 0;
 
-/** A guess, for text that the server has not cut into sentences yet. */
+/** A guess at the number of sentences, for text that the server has not segmented yet. */
 export const countSentences = (text) =>
   countWords(text) ? Math.max(1, text.match(STOP)?.length ?? 0) : 0;
 
@@ -46,7 +46,7 @@ export function characterBefore(text, at) {
   return text.slice(at - (low >= 0xdc00 && low <= 0xdfff ? 2 : 1), at);
 }
 
-/** Up to `count` words before and after a span, lower-cased: they tell a place from another. */
+/** Up to `count` words before and after a span, in lower case: they identify the place. */
 export function context(text, start, end, count = 3) {
   const left = text.slice(Math.max(0, start - 80), start).toLowerCase().match(WORD) ?? [];
   const right = text.slice(end, end + 80).toLowerCase().match(WORD) ?? [];
@@ -54,8 +54,8 @@ export function context(text, start, end, count = 3) {
 }
 
 /**
- * What to underline for an edit. An insertion has no words of its own: the word that it leans
- * on, the one after ("the " before a noun) or else the one before (a comma).
+ * The span to underline for an edit. An insertion has no words of its own: for it, the span is the
+ * word after it ("the " before a noun) or else the word before it (a comma).
  */
 export function underlined(text, { start, end, replacement }) {
   if (start < end) {

@@ -6,6 +6,6 @@
     const font = JSON.parse(localStorage.getItem("gec.font"));
     if (font === "sans") document.documentElement.dataset.font = font;
   } catch {
-    // storage is switched off: the system's scheme it is
+    // storage is switched off, so the system's scheme stays
   }
 })();

@@ -1,0 +1,50 @@
+"""``gec data noise``"""
+
+from __future__ import annotations
+
+import argparse
+
+from gec.cli.arguments import Parser, add_seed
+from gec.cli.terminal import write
+
+SUMMARY = "Corrupt clean sentences to inspect the noise."
+
+
+def add_options(parser: Parser) -> None:
+    add = parser.add_argument
+    add("recipe", metavar="RECIPE", help="a recipe, a TOML file")
+    add(
+        "file",
+        nargs="?",
+        metavar="FILE",
+        help="one tokenized sentence a line (default: the prepared validation sentences)",
+    )
+    add("--data", required=True, metavar="DIR", help="prepared data (gec data prepare)")
+    add_seed(add)
+    add(
+        "--stats",
+        nargs="*",
+        metavar="M2",
+        help="show the share of each error type in the noise and in M2 files instead",
+    )
+
+
+def run(args: argparse.Namespace) -> None:
+    from gec.models.training.data import noise_pairs
+
+    if args.stats is not None:
+        write(_shares(args))
+        return
+    for wrong, right in noise_pairs(args):
+        write(f"{' '.join(wrong)}\t{' '.join(right)}\n")
+
+
+def _shares(args: argparse.Namespace) -> str:
+    from pathlib import Path
+
+    from gec.eval.metrics.error_types import of_m2, of_pairs, table
+    from gec.models.training.data import noise_pairs
+
+    columns = {"noise": of_pairs(noise_pairs(args))}
+    columns |= {Path(name).stem: of_m2(name) for name in args.stats}
+    return "\n".join(table(columns)) + "\n"

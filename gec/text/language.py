@@ -1,0 +1,51 @@
+"""Whether a sentence is English."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import lru_cache
+
+from gec.text.stop_words import STOP_WORDS
+from gec.text.words import Word
+
+# Words frequent in English and in no other language below; enough of them end the search early.
+_ENGLISH = frozenset(
+    """
+    the and that this these those they them their you your it its she are were been being have
+    having with from my our not because about would could should cannot there where which when
+    what who why how n't 's 'm 're 've 'll does did doing some any many much very more than then
+    go going people think know want like make good time
+    """.split()
+)
+_KNOWN = STOP_WORDS["en"] | _ENGLISH
+_OTHERS = [words for language, words in STOP_WORDS.items() if language != "en"]
+
+
+@lru_cache(maxsize=2**16)
+def _letters(word: str) -> tuple[int, int]:
+    """Return how many letters a word has, and how many of them are Latin."""
+    letters = [c for c in word if c.isalpha()]
+    return len(letters), sum(c < "\u0250" or "\u1e00" <= c <= "\u1eff" for c in letters)
+
+
+def looks_english(words: Sequence[Word]) -> bool:
+    """Whether a sentence may be English; the corrector leaves other sentences alone.
+
+    A sentence is foreign if most of its letters are not Latin, or if function words of one other
+    European language (spaCy's stop words) clearly outnumber the English ones. Short or undecided
+    sentences, and learners' English, count as English.
+    """
+    forms = [word.text for word in words if not word.protected]
+    letters = [_letters(form) for form in forms]
+    if sum(latin for _, latin in letters) * 2 < sum(all_ for all_, _ in letters):
+        return False
+    forms = [form for form in forms if form[0].isalpha() or form[0] == "'"]
+    known = sum(form.lower() in _ENGLISH for form in forms)
+    if not forms or known * 6 >= len(forms):
+        return True
+    forms[0] = forms[0].lower()  # other capital letters are names: Rio de Janeiro, Buenos Aires
+    foreign = {form for form in forms if form not in _KNOWN}
+    most = max(len(foreign & words) for words in _OTHERS)
+    if len(forms) < 4:  # too short to count shares: no English function word, two foreign ones
+        return most < 2 or len(foreign) < len(set(forms))
+    return most < 2 or most * 4 < len(forms) or most <= known * 2

@@ -8,40 +8,36 @@ What differs from pass to pass is copied into the buffers: tokens and where each
 in one transfer. A graph ends with hidden states. Heads come after it and see only the tokens that
 were asked for: logits of all places, padding too, would be by far the largest buffer.
 
-Nothing here needs a GPU but :class:`CudaGraphs`: :func:`uncaptured` runs the same code anywhere.
+Nothing here needs a GPU but :class:`gec.models.engines.capture.CudaGraphs`.
 """
 
 from __future__ import annotations
 
-import logging
 import os
 from collections import OrderedDict
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from functools import partial
-from threading import Lock, RLock
-from typing import Any, cast
+from threading import RLock
+from typing import cast
 from weakref import ReferenceType, ref
 
 import torch
 from torch import Tensor
 
+from gec.models.engines.capture import Body, CudaGraphs, uncaptured
 from gec.models.engines.engine import Block
 from gec.models.network.cache import LayerCache, Positions
 from gec.models.network.packing import Packing
 from gec.models.network.transformer import DecoderLayer, Transformer
 
-Body = Callable[[], Tensor]
-"""Work on static buffers only; doing it again changes nothing."""
+__all__ = ["Body", "CudaGraphs", "GraphEngine", "StaticMemory", "rounded", "uncaptured", "wanted"]
 
 _CAPTURED_AT = 3  # uses of a shape: capturing takes longer than a pass, and waits for the device
 _SHORTEST_SOURCE, _SHORTEST_BLOCK, _SHORTEST_CACHE = 16, 8, 64
 _AHEAD = 32  # places that a new cache has beyond the source's length
 _STEP = 64  # above it sizes are its multiples
 _WORKSPACES, _BYTES = 64, 1 << 32  # beyond either the least recently used goes
-
-_log = logging.getLogger(__name__)
-_CAPTURING = Lock()  # PyTorch captures one graph at a time
 
 
 def wanted(device: torch.device) -> bool:
@@ -59,75 +55,6 @@ def rounded(count: int, least: int = 1) -> int:
     """
     size = 1 << (count - 1).bit_length() if count <= _STEP else -(-count // _STEP) * _STEP
     return max(least, size)
-
-
-def uncaptured(body: Body) -> Body:
-    """Return what repeats a body: the body."""
-    return body
-
-
-class CudaGraphs:
-    """Captures bodies as CUDA graphs of one device that share one pool of memory.
-
-    The first replay is compared with the body itself. Where capturing fails or the results differ
-    there is one warning, and nothing is captured from then on.
-    """
-
-    def __init__(self, device: torch.device) -> None:
-        self._device = device
-        self._stream: Any = None  # one: libraries keep a workspace for every stream
-        self._pool: Any = None
-        self._broken = False
-
-    def __call__(self, body: Body) -> Body:
-        if self._broken:
-            return body
-        with _CAPTURING, torch.cuda.device(self._device):
-            return self._captured(body)
-
-    def _captured(self, body: Body) -> Body:
-        if self._stream is None:
-            self._stream = torch.cuda.Stream(self._device)  # type: ignore[no-untyped-call]
-        current = torch.cuda.current_stream()
-        self._stream.wait_stream(current)
-        graph = torch.cuda.CUDAGraph()
-        try:
-            with torch.cuda.stream(self._stream):  # it is left even where a capture fails
-                body()  # libraries make their workspaces before the capture
-                expected = body().clone()
-                result = self._capture(graph, body)
-                result.fill_(torch.nan)
-                graph.replay()
-                torch.testing.assert_close(result, expected, equal_nan=True)
-        except (RuntimeError, AssertionError) as error:
-            self._broken = True
-            reason = (str(error).splitlines() or [type(error).__name__])[0]
-            _log.warning("passes are not captured as CUDA graphs: %s", reason)
-            return body
-        finally:
-            current.wait_stream(self._stream)
-
-        def replay() -> Tensor:
-            graph.replay()
-            return result
-
-        return replay
-
-    def _capture(self, graph: torch.cuda.CUDAGraph, body: Body) -> Tensor:
-        options: Any = {
-            "pool": self._pool,
-            "stream": self._stream,  # the default one may be another device's
-            "capture_error_mode": "thread_local",
-        }
-        # what torch itself makes for a capture must be of use outside inference mode, too
-        with (
-            torch.inference_mode(False),
-            torch.cuda.graph(graph, **options),
-            torch.inference_mode(),
-        ):
-            result = body()
-        self._pool = graph.pool()
-        return result
 
 
 @dataclass(slots=True, weakref_slot=True, eq=False)

@@ -63,7 +63,7 @@ class ExitMemory:
     def read(self, block: Block) -> Tensor:
         """Return the states of a block in its layout."""
         states = self.hidden[self._places(block)]  # [N, D]
-        return states if block.ragged else states.unflatten(0, (len(block.lengths), -1))
+        return states if block.ragged else states.view(len(block.lengths), -1, states.shape[-1])
 
     def _places(self, block: Block) -> tuple[Tensor, Tensor]:
         """Return rows [N] and positions [N] of the block's tokens."""

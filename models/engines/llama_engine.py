@@ -57,7 +57,7 @@ class LlamaEngine:
         packed = torch.tensor([token for row in rows for token in row], device=device)
         mask = torch.tensor(wanted, device=device)
         hidden = self.network.decode_block(packed, memory.caches, positions, mask)  # [N, D]
-        return hidden if block.ragged else hidden.unflatten(0, (len(rows), -1))
+        return hidden if block.ragged else hidden.view(len(rows), -1, hidden.shape[-1])
 
     def select(self, memory: Memory, rows: Sequence[int]) -> Memory:
         index = torch.tensor(rows, device=self.network.device)

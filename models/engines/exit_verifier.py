@@ -90,12 +90,14 @@ class EarlyExitVerifier:
 
     @torch.inference_mode()
     def start(self, sources: Sequence[Sequence[int]]) -> ExitMemory:
+        """Encode the sources."""
         return self._fresh(self.engine.start(sources), len(sources))
 
     @torch.inference_mode()
     def verify(
         self, memory: ExitMemory, tokens: Sequence[Sequence[int]], starts: Sequence[int]
     ) -> TorchScores:
+        """Return the scores of a block, reusing what the exit has computed of it."""
         known = [memory.ahead(row, starts[row], block) for row, block in enumerate(tokens)]
         if any(count < len(block) for count, block in zip(known, tokens, strict=True)):
             # a block cannot be empty: a row without new tokens has its last computed again
@@ -119,10 +121,12 @@ class EarlyExitVerifier:
 
     @torch.inference_mode()
     def select(self, memory: ExitMemory, rows: Sequence[int]) -> ExitMemory:
+        """Return the memory of the given rows."""
         return self._fresh(self.engine.select(memory.inner, rows), len(rows))
 
     @torch.inference_mode()
     def join(self, memory: ExitMemory, other: ExitMemory) -> ExitMemory:
+        """Return the memory of both memories' rows."""
         rows = len(memory.begins) + len(other.begins)
         return self._fresh(self.engine.join(memory.inner, other.inner), rows)
 
@@ -146,6 +150,7 @@ class Exit:
     def verify(
         self, memory: ExitMemory, tokens: Sequence[Sequence[int]], starts: Sequence[int]
     ) -> TorchScores:
+        """Return the scores of the exit, and keep its states for the verifier."""
         verifier = self._verifier
         block, states = verifier.first_layers(memory, tokens, starts)
         for row, (fed, start) in enumerate(zip(tokens, starts, strict=True)):

@@ -42,12 +42,14 @@ class HeadsVerifier:
 
     @torch.inference_mode()
     def start(self, sources: Sequence[Sequence[int]]) -> HeadsMemory:
+        """Encode the sources."""
         return HeadsMemory(self.engine.start(sources))
 
     @torch.inference_mode()
     def verify(
         self, memory: HeadsMemory, tokens: Sequence[Sequence[int]], starts: Sequence[int]
     ) -> TorchScores:
+        """Return the scores of a block, and keep its hidden states for ``propose``."""
         block = Block(tokens, starts)
         hidden = self.engine.run(memory.inner, block)
         memory.last = block, hidden.flatten(0, -2)
@@ -55,6 +57,7 @@ class HeadsVerifier:
 
     @torch.inference_mode()
     def propose(self, memory: HeadsMemory, places: Sequence[int], heads: int) -> list[list[int]]:
+        """Return the ids of the first ``heads`` heads at place ``places[r]`` of row r's block."""
         assert memory.last is not None, "propose follows verify"
         block, hidden = memory.last
         # a draft accepted with its EOS has no place of its own
@@ -69,8 +72,10 @@ class HeadsVerifier:
 
     @torch.inference_mode()
     def select(self, memory: HeadsMemory, rows: Sequence[int]) -> HeadsMemory:
+        """Return the memory of the given rows."""
         return HeadsMemory(self.engine.select(memory.inner, rows))
 
     @torch.inference_mode()
     def join(self, memory: HeadsMemory, other: HeadsMemory) -> HeadsMemory:
+        """Return the memory of both memories' rows."""
         return HeadsMemory(self.engine.join(memory.inner, other.inner))

@@ -53,6 +53,7 @@ class TransformerBlocks:
 
     @torch.inference_mode()
     def start(self, sources: Sequence[Sequence[int]]) -> NatMemory:
+        """Encode the sources, or take over the verifier's encoder output."""
         if self._verifier is None:
             inner = self._engine.start(sources)
             inner.caches += self.network.copied_source(self._engine.source_ids(sources))
@@ -66,6 +67,7 @@ class TransformerBlocks:
     def draft(
         self, memory: NatMemory, outputs: Sequence[Sequence[int]], k: int
     ) -> tuple[list[list[int]], list[list[float]]]:
+        """Return the likeliest ids of each row's block, and their log-probabilities (nats)."""
         first = [self.bos_id] if self.network.nat.begins_with_bos else []
         prefixes = [[*first, *output] for output in outputs]
         hidden = (self._cached if self.network.nat.causal_prefix else self._anew)(
@@ -108,11 +110,13 @@ class TransformerBlocks:
 
     @torch.inference_mode()
     def select(self, memory: NatMemory, rows: Sequence[int]) -> NatMemory:
+        """Return the memory of the given rows."""
         inner = self._engine.select(memory.inner, rows)
         return NatMemory(inner, [memory.cached[row] for row in rows])
 
     @torch.inference_mode()
     def join(self, memory: NatMemory, other: NatMemory) -> NatMemory:
+        """Return the memory of both memories' rows."""
         return NatMemory(self._engine.join(memory.inner, other.inner), memory.cached + other.cached)
 
     def _blocks(self, prefixes: Sequence[Sequence[int]], k: int) -> Tensor:

@@ -92,7 +92,6 @@ def phase_shares(decoder: Decoder, sources: Sequence[Sequence[int]]) -> dict[str
     methods: list[tuple[str, object, str]] = [
         ("encode", decoder.model, "start"),
         ("verify", decoder.model, "verify"),
-        ("verify", decoder.model, "verify_packed"),
         ("encode", decoder.drafter, "start"),
         ("draft", decoder.drafter, "propose"),
         ("draft", decoder.drafter, "observe"),

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from gec.decoding.drafters.small_model import SmallModelDrafter
     from gec.decoding.model import Model
     from gec.decoding.sampling import Sampling, SpeculativeSampling
+    from gec.decoding.scores import Scores
     from gec.decoding.strategies import Parts, make_decoder
     from gec.decoding.trace import Trace
 
@@ -36,6 +37,7 @@ __all__ = [
     "Parts",
     "ReentryDrafter",
     "Sampling",
+    "Scores",
     "SmallModelDrafter",
     "SpeculativeSampling",
     "TopBeta",
@@ -58,6 +60,7 @@ _HOMES = {
     "Parts": "gec.decoding.strategies",
     "ReentryDrafter": "gec.decoding.drafters.reentry",
     "Sampling": "gec.decoding.sampling",
+    "Scores": "gec.decoding.scores",
     "SmallModelDrafter": "gec.decoding.drafters.small_model",
     "SpeculativeSampling": "gec.decoding.sampling",
     "TopBeta": "gec.decoding.acceptance",

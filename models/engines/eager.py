@@ -45,7 +45,7 @@ class EagerEngine:
         self.max_positions = config.max_positions
 
     def start(self, sources: Sequence[Sequence[int]]) -> Memory:
-        """Encode the sources, and keep the output for the drafter."""
+        """Encode the sources."""
         encoded = self.encoded(sources)
         return Memory(self.network.caches(encoded.states), encoded.lengths, encoded.mask)
 
@@ -70,17 +70,20 @@ class EagerEngine:
             raise ModelError(f"the tokenizer gives ids that the encoder, of {size}, does not have")
 
     def run(self, memory: Memory, block: Block) -> Tensor:
+        """Return the hidden states of a block that the output layer reads."""
         device = self.network.device
         return self.network.decode_block(
             block.ids(device), memory.caches, block.positions(device), memory.source_mask
         )
 
     def first(self, memory: Memory, block: Block, layers: int) -> Tensor:
+        """Return the states of a block after the first ``layers`` layers."""
         network, positions = self.network, block.positions(self.network.device)
         x = network.embed_block(block.ids(network.device), positions)
         return network.decode_layers(x, memory.caches, positions, memory.source_mask, slice(layers))
 
     def rest(self, memory: Memory, block: Block, states: Tensor, layers: int) -> Tensor:
+        """Run the other layers over the states after the first ``layers`` layers."""
         network, positions = self.network, block.positions(self.network.device)
         x = network.decode_layers(
             states, memory.caches, positions, memory.source_mask, slice(layers, None)
@@ -88,6 +91,7 @@ class EagerEngine:
         return network.final(x)
 
     def select(self, memory: Memory, rows: Sequence[int]) -> Memory:
+        """Return the memory of the given rows."""
         index = torch.tensor(rows, device=self.network.device)
         for cache in memory.caches:
             cache.select(index)
@@ -96,6 +100,7 @@ class EagerEngine:
         return Memory(memory.caches, lengths, mask[index] if mask is not None else None)
 
     def join(self, memory: Memory, other: Memory) -> Memory:
+        """Return the memory of both memories' rows."""
         for cache, more in zip(memory.caches, other.caches, strict=True):
             cache.join(more)
         lengths = memory.lengths + other.lengths

@@ -1,9 +1,9 @@
-"""A verifier whose first decoder layers draft, over any engine that can stop after a layer.
+"""A verifier whose first decoder layers draft, over any engine that can stop behind a layer.
 
 Kim et al. 2023, *Speculative Decoding with Big Little Decoder*, section 4.4. Drafting runs the
-first layers only. The verifying pass takes over what they computed for a token, its keys, values
-and hidden state, and begins with the layer after the exit. :mod:`gec.models.network.early_exit`
-trains such a network.
+first layers only; what they compute for a token, its keys, its values and its hidden state, the
+verifying pass takes over and begins with the layer behind the exit. How such a network is trained:
+:mod:`gec.models.network.early_exit`.
 
 Shapes: B rows, T block length, N tokens of all blocks, D model width.
 """
@@ -26,12 +26,12 @@ from gec.models.network.early_exit import check_exit
 
 @dataclass(slots=True)
 class ExitMemory:
-    """The engine's memory, and what the first layers have computed ahead of its next pass.
+    """The engine's memory and what the first layers computed ahead of its next pass.
 
     Attributes:
-        hidden: [B, length, D], hidden states after the exit by position.
-        begins: for each row, the position of the first token with a hidden state, or -1.
-        tokens: for each row, the tokens from there on that have a hidden state.
+        hidden: [B, length, D], hidden states behind the exit by position.
+        begins: per row the position of its first token that was drafted over, or -1.
+        tokens: per row the tokens from there on whose hidden states are there.
     """
 
     inner: Any
@@ -40,7 +40,7 @@ class ExitMemory:
     tokens: list[list[int]]
 
     def ahead(self, row: int, start: int, block: Sequence[int]) -> int:
-        """Return how many first tokens of a row's block, at ``start``, have a hidden state."""
+        """Return how many tokens of a row's block, at ``start``, have their hidden state."""
         if self.begins[row] != start:
             return 0
         count = 0
@@ -61,7 +61,7 @@ class ExitMemory:
         self.hidden[self._places(block)] = states.flatten(0, -2)
 
     def read(self, block: Block) -> Tensor:
-        """Return the states of a block in its own layout, [B, T, D] or packed [N, D]."""
+        """Return the states of a block in its layout."""
         states = self.hidden[self._places(block)]  # [N, D]
         return states if block.ragged else states.view(len(block.lengths), -1, states.shape[-1])
 
@@ -75,12 +75,10 @@ class ExitMemory:
 
 
 class EarlyExitVerifier:
-    """A verifier whose ``exit`` drafts with the first ``layers`` layers.
-
-    Implements :class:`gec.decoding.model.Model`, as ``exit`` does.
+    """Meets :class:`gec.decoding.model.Model`; ``exit`` drafts with the first ``layers`` layers.
 
     Raises:
-        ModelError: there is no layer after the exit.
+        ModelError: there is no layer behind the exit.
     """
 
     def __init__(self, engine: LayeredEngine, layers: int = 1) -> None:
@@ -102,7 +100,7 @@ class EarlyExitVerifier:
         """Return the scores of a block, reusing what the exit has computed of it."""
         known = [memory.ahead(row, starts[row], block) for row, block in enumerate(tokens)]
         if any(count < len(block) for count, block in zip(known, tokens, strict=True)):
-            # a block cannot be empty: a row without new tokens computes its last token again
+            # a block cannot be empty: a row without new tokens has its last computed again
             known = [min(n, len(block) - 1) for n, block in zip(known, tokens, strict=True)]
             rest = [block[n:] for n, block in zip(known, tokens, strict=True)]
             self.first_layers(memory, rest, [s + n for s, n in zip(starts, known, strict=True)])
@@ -115,7 +113,7 @@ class EarlyExitVerifier:
     def first_layers(
         self, memory: ExitMemory, tokens: Sequence[Sequence[int]], starts: Sequence[int]
     ) -> tuple[Block, Tensor]:
-        """Run the first layers over a block; store its states and return both."""
+        """Run the first layers over a block; keep and return its states."""
         block = Block(tokens, starts)
         states = self.engine.first(memory.inner, block, self.layers)
         memory.write(block, states)
@@ -123,12 +121,12 @@ class EarlyExitVerifier:
 
     @torch.inference_mode()
     def select(self, memory: ExitMemory, rows: Sequence[int]) -> ExitMemory:
-        """Return the memory of the given rows, without anything computed ahead."""
+        """Return the memory of the given rows."""
         return self._fresh(self.engine.select(memory.inner, rows), len(rows))
 
     @torch.inference_mode()
     def join(self, memory: ExitMemory, other: ExitMemory) -> ExitMemory:
-        """Return the memory of both memories' rows, without anything computed ahead."""
+        """Return the memory of both memories' rows."""
         rows = len(memory.begins) + len(other.begins)
         return self._fresh(self.engine.join(memory.inner, other.inner), rows)
 
@@ -138,7 +136,7 @@ class EarlyExitVerifier:
 
 
 class Exit:
-    """The first layers as a model that drafts; it uses the verifier's memory."""
+    """The first layers as a model that lives in the verifier's memory: it drafts."""
 
     def __init__(self, verifier: EarlyExitVerifier) -> None:
         self._verifier = verifier
@@ -146,14 +144,13 @@ class Exit:
         self.max_positions = verifier.max_positions
 
     def start(self, sources: Sequence[Sequence[int]]) -> None:
-        """Return None: the exit has no memory of its own."""
         return None
 
     @torch.inference_mode()
     def verify(
         self, memory: ExitMemory, tokens: Sequence[Sequence[int]], starts: Sequence[int]
     ) -> TorchScores:
-        """Return the scores of a block; keep its hidden states for the verifier."""
+        """Return the scores of the exit, and keep its states for the verifier."""
         verifier = self._verifier
         block, states = verifier.first_layers(memory, tokens, starts)
         for row, (fed, start) in enumerate(zip(tokens, starts, strict=True)):
@@ -165,9 +162,7 @@ class Exit:
         return scored(verifier.engine, verifier.network.final(states), block)
 
     def select(self, memory: None, rows: Sequence[int]) -> None:
-        """Return None: the exit has no memory of its own."""
         return None
 
     def join(self, memory: None, other: None) -> None:
-        """Return None: the exit has no memory of its own."""
         return None

@@ -215,12 +215,15 @@ class GraphEngine:
         return memory
 
     def run(self, memory: StaticMemory, block: Block) -> Tensor:
+        """Return the hidden states of a block that the output layer reads."""
         return self._states(memory, block, 0, None, None)
 
     def first(self, memory: StaticMemory, block: Block, layers: int) -> Tensor:
+        """Return the states of a block after the first ``layers`` layers."""
         return self._states(memory, block, 0, layers, None)
 
     def rest(self, memory: StaticMemory, block: Block, states: Tensor, layers: int) -> Tensor:
+        """Run the other layers over the states after the first ``layers`` layers."""
         return self._states(memory, block, layers, None, states)
 
     def select(self, memory: StaticMemory, rows: Sequence[int]) -> StaticMemory:

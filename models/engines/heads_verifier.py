@@ -18,17 +18,17 @@ from gec.models.network.heads import Heads
 
 @dataclass(slots=True)
 class HeadsMemory:
-    """The engine's memory, and the block that it scored last with its hidden states [N, D]."""
+    """The engine's memory, and the block that was scored last with its hidden states [N, D]."""
 
     inner: Any
     last: tuple[Block, Tensor] | None = None
 
 
 class HeadsVerifier:
-    """A verifier with heads; implements :class:`gec.decoding.drafters.heads.HeadsModel`.
+    """Meets :class:`gec.decoding.drafters.heads.HeadsModel`.
 
     Raises:
-        ModelError: heads and network differ in width.
+        ModelError: heads and network are not of one width.
     """
 
     def __init__(self, engine: Engine, heads: Heads) -> None:
@@ -57,13 +57,10 @@ class HeadsVerifier:
 
     @torch.inference_mode()
     def propose(self, memory: HeadsMemory, places: Sequence[int], heads: int) -> list[list[int]]:
-        """Return the tokens of the first ``heads`` heads at place ``places[r]`` of row r's block.
-
-        The result has B lists of ``heads`` ids.
-        """
+        """Return the ids of the first ``heads`` heads at place ``places[r]`` of row r's block."""
         assert memory.last is not None, "propose follows verify"
         block, hidden = memory.last
-        # the place after an accepted EOS is not in the block
+        # a draft accepted with its EOS has no place of its own
         index = [
             begin + min(place, length - 1)
             for begin, place, length in zip(block.begins, places, block.lengths, strict=True)

@@ -40,10 +40,12 @@ class LlamaEngine:
         self.max_positions = (config.max_positions - len(config.separator)) // 2
 
     def start(self, sources: Sequence[Sequence[int]]) -> Memory:
+        """Encode the sources."""
         prefixes = [[*self._before, *source, *self._between] for source in sources]
         return Memory(self.network.caches(len(sources)), prefixes, [False] * len(sources))
 
     def run(self, memory: Memory, block: Block) -> Tensor:
+        """Return the hidden states of a block that the output layer reads."""
         rows, places, wanted = [], [], []
         for row, (tokens, start) in enumerate(zip(block.tokens, block.starts, strict=True)):
             prefix = memory.prefixes[row]
@@ -60,6 +62,7 @@ class LlamaEngine:
         return hidden if block.ragged else hidden.view(len(rows), -1, hidden.shape[-1])
 
     def select(self, memory: Memory, rows: Sequence[int]) -> Memory:
+        """Return the memory of the given rows."""
         index = torch.tensor(rows, device=self.network.device)
         for cache in memory.caches:
             cache.select(index)
@@ -70,6 +73,7 @@ class LlamaEngine:
         )
 
     def join(self, memory: Memory, other: Memory) -> Memory:
+        """Return the memory of both memories' rows."""
         for cache, more in zip(memory.caches, other.caches, strict=True):
             cache.join(more)
         return Memory(memory.caches, memory.prefixes + other.prefixes, memory.cached + other.cached)

@@ -1,4 +1,4 @@
-"""A drafter of blocks for the decoding loop, made of the non-autoregressive network.
+"""The non-autoregressive network as what drafts blocks for the decoding loop.
 
 Shapes: B rows, k block size, T longest prefix and block, D width, V vocabulary.
 """
@@ -20,21 +20,20 @@ from gec.models.network.nat import NatTransformer, block_mask
 
 @dataclass(slots=True)
 class NatMemory:
-    """The engine's memory, and the number of cached prefix tokens of each row, BOS included."""
+    """The engine's memory, and how many prefix tokens of each row are cached, BOS included."""
 
     inner: Memory
     cached: list[int]
 
 
 class TransformerBlocks:
-    """Implements :class:`gec.decoding.drafters.nat.BlockModel` with a :class:`NatTransformer`.
+    """Meets :class:`gec.decoding.drafters.nat.BlockModel` with a :class:`NatTransformer`.
 
     Args:
-        network: the drafter's network.
-        verifier: the verifier whose encoder output a drafter without an encoder reads.
+        verifier: whose encoder output is read where the drafter has no encoder.
 
     Raises:
-        ModelError: the drafter has no encoder, and no verifier of the same width is given.
+        ModelError: it has no encoder and no (fitting) verifier is given.
     """
 
     def __init__(self, network: NatTransformer, verifier: RememberingEngine | None = None) -> None:
@@ -43,7 +42,7 @@ class TransformerBlocks:
         self.bos_id, self.eos_id = config.bos_id, config.eos_id
         self.vocab_size, self.max_positions = config.vocab_size, config.max_positions
         self.block = network.nat.block
-        self._engine = EagerEngine(network)  # for its start, select and join
+        self._engine = EagerEngine(network)  # its start, select and join are the drafter's too
         self._verifier = verifier if network.nat.shared_encoder else None
         if network.nat.shared_encoder:
             if verifier is None:
@@ -68,7 +67,7 @@ class TransformerBlocks:
     def draft(
         self, memory: NatMemory, outputs: Sequence[Sequence[int]], k: int
     ) -> tuple[list[list[int]], list[list[float]]]:
-        """Return the likeliest k tokens after each output, and their log-probabilities."""
+        """Return the likeliest ids of each row's block, and their log-probabilities (nats)."""
         first = [self.bos_id] if self.network.nat.begins_with_bos else []
         prefixes = [[*first, *output] for output in outputs]
         hidden = (self._cached if self.network.nat.causal_prefix else self._anew)(
@@ -89,7 +88,7 @@ class TransformerBlocks:
         )
 
     def _cached(self, memory: NatMemory, prefixes: list[list[int]], k: int) -> Tensor:
-        """Compute only the block and the tokens that the rows gained since the last draft."""
+        """Compute only what the rows gained since the last draft, and the block."""
         new = [prefix[start:] for prefix, start in zip(prefixes, memory.cached, strict=True)]
         tokens = self._blocks(new, k)
         width = tokens.shape[1]
@@ -121,7 +120,7 @@ class TransformerBlocks:
         return NatMemory(self._engine.join(memory.inner, other.inner), memory.cached + other.cached)
 
     def _blocks(self, prefixes: Sequence[Sequence[int]], k: int) -> Tensor:
-        """Return ids [B, longest + k]: prefix, k MASKs, padding."""
+        """Return [B, longest + k] ids: prefix, k MASKs, padding."""
         network = self.network
         rows = [[*prefix, *[network.mask_id] * k] for prefix in prefixes]
         return padded(rows, network.config.pad_id, network.device)

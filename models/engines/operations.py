@@ -106,6 +106,7 @@ class Counted:
         tokens: Sequence[Sequence[int]],
         starts: Sequence[int],
     ) -> Scores:
+        """Return the model's scores of the block, and count the pass."""
         blocks = [len(block) for block in tokens]
         self.total += decoding(self.config, memory[1], starts, blocks, self.size)
         return self.model.verify(memory[0], tokens, starts)

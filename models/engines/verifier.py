@@ -47,21 +47,25 @@ class Verifier:
 
     @torch.inference_mode()
     def start(self, sources: Sequence[Sequence[int]]) -> Any:
+        """Encode the sources."""
         return self.engine.start(sources)
 
     @torch.inference_mode()
     def verify(
         self, memory: Any, tokens: Sequence[Sequence[int]], starts: Sequence[int]
     ) -> TorchScores:
+        """Return the scores of a block."""
         block = Block(tokens, starts)
         return scored(self.engine, self.engine.run(memory, block), block)
 
     @torch.inference_mode()
     def select(self, memory: Any, rows: Sequence[int]) -> Any:
+        """Return the memory of the given rows."""
         return self.engine.select(memory, rows)
 
     @torch.inference_mode()
     def join(self, memory: Any, other: Any) -> Any:
+        """Return the memory of both memories' rows."""
         return self.engine.join(memory, other)
 
 

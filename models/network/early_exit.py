@@ -1,7 +1,7 @@
 """Early exit: a Transformer that learns to predict behind an early decoder layer, too.
 
 Kim et al. 2023, *Speculative Decoding with Big Little Decoder*, section 4.4. The network is trained
-with the mean of the losses behind an early layer and behind the last. Both share one output layer.
+with the mean of the losses after an early layer and after the last. Both share one output layer.
 :class:`gec.models.engines.exit_verifier.EarlyExitVerifier` decodes with it.
 
 Shapes: B rows, T block length, D model width, V vocabulary.

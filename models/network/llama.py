@@ -292,7 +292,7 @@ class Llama(nn.Module):
     def decode_block(
         self, tokens: Tensor, caches: list[SelfCache], positions: Positions, wanted: Tensor
     ) -> Tensor:
-        """Return the hidden states [M, D] of a packed block [N] where ``wanted`` [N] marks M."""
+        """Return the hidden states [M, D] at the M tokens of a block [N] that ``wanted`` marks."""
         x = self.embedding(tokens)  # [N, D]
         cos, sin = (part[positions.index, None].to(x) for part in self.angles())  # [N, 1, d/2]
         for layer, cache in zip(cast(Iterable[Layer], self.layers), caches, strict=True):

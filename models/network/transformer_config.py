@@ -33,30 +33,31 @@ class TransformerConfig:
             "sinusoidal_tensor2tensor": halves whose rates end at 1e-4 itself (fairseq);
             "learned": a table for either side;
             "relative": a learned bias of attention by distance (T5; Raffel et al. 2020, 2.1).
-        position_offset: the sinusoidal table begins at this place (fairseq: padding index + 1).
-            Learned tables need none: leave their unused first rows away.
-        relative_buckets, relative_distance: how many biases a head has, and from which distance on
-            all share the last ("relative" only).
+        position_offset: the first place of the sinusoidal table (fairseq: padding index + 1).
+            Learned tables need no offset: they leave out their unused first rows.
+        relative_buckets, relative_distance: number of biases of a head, and the distance from
+            which on all distances share the last bias ("relative" only).
         norm: "pre", before every sublayer, or "post", after its skip connection.
         norm_type: "layer", or "rms" (no mean, no bias; T5).
-        encoder_final_norm, decoder_final_norm: a norm after the last layer; None: where ``norm``
-            is "pre".
-        embedding_norm: a norm over embedding plus position, on both sides (BART).
-        norm_epsilon: added to the variance.
-        scale_embedding: multiply embeddings by the root of the width.
-        tie_embeddings: the output projection is the embedding.
-        source_vocab_size: None: the encoder reads the decoder's embedding; a number: its own.
-        output_bias: the output has a bias (final logits bias of BART and Marian).
-        scale_output: divide by the root of the width before the output (T5 with tied embeddings).
-        activation: of the feed-forward network; "gelu_tanh" is elsewhere called gelu_new.
-        gated: the feed-forward network multiplies with a gate (Shazeer 2020; T5 1.1).
-        bias: linear layers have biases.
-        scale_attention: divide scores by the root of the head width (not in T5).
-        head_width: of every head; None: ``width / heads``.
-        bos_id: what the decoder is fed first: its family's decoder start token, which may be the
-            EOS (fairseq, BART) or the pad (T5, Marian).
+        encoder_final_norm, decoder_final_norm: whether a norm follows the last layer; None: only
+            if ``norm`` is "pre".
+        embedding_norm: whether a norm follows embedding plus position, on both sides (BART).
+        norm_epsilon: number added to the variance.
+        scale_embedding: whether to multiply embeddings by the root of the width.
+        tie_embeddings: whether the output projection is the embedding.
+        source_vocab_size: entries of the encoder's own embedding; None: it reads the decoder's.
+        output_bias: whether the output has a bias (final logits bias of BART and Marian).
+        scale_output: whether to divide by the root of the width before the output (T5 with tied
+            embeddings).
+        activation: activation of the feed-forward network; others call "gelu_tanh" gelu_new.
+        gated: whether the feed-forward network multiplies with a gate (Shazeer 2020; T5 1.1).
+        bias: whether linear layers have biases.
+        scale_attention: whether to divide scores by the root of the head width (not in T5).
+        head_width: width of every head; None: ``width / heads``.
+        bos_id: first id that the decoder is fed: its family's decoder start token, which may be
+            the EOS (fairseq, BART) or the pad (T5, Marian).
         source_prefix: ids before every source (BART: its BOS). EOS always follows the source.
-        decoder_prefix: ids fed before ``bos_id`` (BART: its EOS, where a first BOS is forced).
+        decoder_prefix: ids fed before ``bos_id`` (BART: its EOS, if a first BOS is forced).
     """
 
     vocab_size: int

@@ -92,6 +92,8 @@ def attention(
 
 
 class SelfAttention(nn.Module):
+    """Multi-head self-attention, as projection and attention apart, for a cache between them."""
+
     def __init__(self, config: TransformerConfig) -> None:
         super().__init__()
         self.heads = config.heads
@@ -140,6 +142,8 @@ class CrossAttention(nn.Module):
 
 
 class FeedForward(nn.Module):
+    """Two linear layers with an activation between them, optionally gated."""
+
     def __init__(self, config: TransformerConfig) -> None:
         super().__init__()
         self.up = nn.Linear(config.width, config.ffn_width, bias=config.bias)
@@ -179,6 +183,8 @@ class _Residual(nn.Module):
 
 
 class EncoderLayer(nn.Module):
+    """Self-attention and feed-forward network, each with norm and skip connection."""
+
     def __init__(self, config: TransformerConfig) -> None:
         super().__init__()
         self.attention = SelfAttention(config)
@@ -195,6 +201,8 @@ class EncoderLayer(nn.Module):
 
 
 class DecoderLayer(nn.Module):
+    """Self-attention, cross-attention and feed-forward network, each with norm and skip."""
+
     def __init__(self, config: TransformerConfig) -> None:
         super().__init__()
         self.attention = SelfAttention(config)

@@ -145,8 +145,9 @@ def test_training_sees_what_drafting_sees() -> None:
         assert truth.tolist() == [token for row in left for token in row]
         prefixes = [row[:length] for row, length in zip(targets, lengths, strict=True)]
         tokens, logprobs = blocks.draft(blocks.start(sources), prefixes, 5)
-        assert torch.equal(tokens[wanted], logits.argmax(-1))
-        torch.testing.assert_close(logprobs[wanted], logits.log_softmax(-1).max(-1).values)
+        assert torch.equal(torch.tensor(tokens)[wanted], logits.argmax(-1))
+        best = logits.log_softmax(-1).max(-1).values
+        torch.testing.assert_close(torch.tensor(logprobs)[wanted], best)
 
 
 @pytest.mark.parametrize(

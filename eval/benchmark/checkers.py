@@ -51,7 +51,7 @@ def main(args: argparse.Namespace) -> int:
     sets = read_sets(args.files, args.limit, dict(args.references))
     programs = programs_of(args)
     machine, load_before = describe(), load_average()
-    facts: dict[str, object] = {"sentences": sum(len(one.sentences) for one in sets)}
+    facts = {"sentences": sum(len(one.sentences) for one in sets)}
     data: dict[str, object] = {}
     sections: dict[str, str] = {}
     about: dict[str, str] = {}
@@ -68,6 +68,7 @@ def main(args: argparse.Namespace) -> int:
         if is_busy(load_before):
             warn(f"the machine is busy (load average {load_before}): times mean little")
         speeds = speed(args, programs, sets, about)
+        facts |= {"timed": min(args.sample, facts["sentences"]), "rounds": args.rounds}
         data["speed"] = {row: asdict(found) for row, found in speeds.items()}
         sections["checkers-speed"] = speed_text(speeds)
     head, described = pages.heading(machine, (load_before, load_average()), sys.argv[1:], facts)

@@ -248,6 +248,7 @@ def test_a_table_of_speed(
 ) -> None:
     found = run(capsys, *files, "--checkers", "source,hunspell", "--only", "speed", "--sample", "3")
     assert list(found["speed"]) == ["hunspell"]
+    assert (found["sentences"], found["timed"], found["rounds"]) == (4, 3, 3)
     assert "quality" not in found
     assert main(["bench", "checkers", *files, "--checkers", "codespell", "--only", "speed"]) == 0
     assert "| codespell |" in capsys.readouterr().out

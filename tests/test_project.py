@@ -277,6 +277,20 @@ def test_links_lead_from_the_readme_to_every_page() -> None:
     assert set(PAGES) <= found
 
 
+def paths(text: str) -> set[str]:
+    """Return all that is written as a path, and every name of a file."""
+    suffix = r"\.(?:c|cff|cfg|css|gz|html|js|json|md|py|svg|toml|tsv|txt)\.?$"
+    words = re.findall(r"[\w./-]+", text.replace("\\n", " "))  # a new line in a diagram
+    return {word.rstrip(".") for word in words if "/" in word or re.search(suffix, word)}
+
+
+def test_every_path_on_the_page_of_the_architecture_exists() -> None:
+    assert paths(r"gec/cli/, a.py. a\nweb/x, gec.eval") == {"gec/cli/", "a.py", "web/x"}
+    found = paths((ROOT / "docs/architecture.md").read_text(encoding="utf-8"))
+    assert len(found) > 100
+    assert not {path for path in found if not (ROOT / path).exists()}
+
+
 @pytest.mark.parametrize("page", ["README.md", "docs/cli.md"])
 def test_commands_in_the_documentation_exist(page: str) -> None:
     text = (ROOT / page).read_text(encoding="utf-8")

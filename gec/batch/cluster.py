@@ -18,7 +18,7 @@ import ray
 import ray.data
 
 from gec.batch.blocks import Correct, Result
-from gec.batch.output import Totals
+from gec.batch.journal import Totals
 from gec.batch.pipeline import Plan, Task, run
 from gec.errors import ModelError
 

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from gec.batch.blocks import Block, Digest, Format, Result, Size
-from gec.batch.output import Journalled, Output, Stream, Totals
+from gec.batch.journal import Journalled, Output, Stream, Totals
 from gec.batch.pool import Work
 from gec.batch.progress import Progress, standard_error
 from gec.batch.streams import STANDARD, is_url, open_input
@@ -75,7 +75,7 @@ def run(tasks: Sequence[Task], perform: Perform, plan: Plan, say: Say) -> Totals
     Raises:
         InputError: an input or output cannot be read or written, or an input has changed since
             the run that is resumed.
-        ConfigError: there is output already; see :class:`gec.batch.output.Journalled`.
+        ConfigError: there is output already; see :class:`gec.batch.journal.Journalled`.
         DataError: a record failed, and the run is strict.
     """
     totals, here = Totals(), 0

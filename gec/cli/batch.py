@@ -21,7 +21,7 @@ from gec.errors import ConfigError
 
 if TYPE_CHECKING:
     from gec.batch.blocks import Format
-    from gec.batch.output import Totals
+    from gec.batch.journal import Totals
     from gec.correct.corrector import Corrector
 
 SUMMARY = "Correct corpora: lines, JSON Lines, tables, folders of documents."

@@ -20,7 +20,7 @@ from batch.batch_fakes import Engine, environment
 
 from gec.batch import output
 from gec.batch.blocks import Block, Result, Size
-from gec.batch.output import Journalled
+from gec.batch.journal import Journalled
 from gec.batch.pipeline import Plan, Task, run
 from gec.batch.pool import Pool
 from gec.batch.text import Lines

@@ -7,7 +7,7 @@ from functools import partial
 
 from batch.batch_fakes import load
 
-from gec.batch import output
+from gec.batch import journal
 from gec.batch.blocks import Size
 from gec.batch.pipeline import Plan, Task, run
 from gec.batch.pool import Pool
@@ -16,7 +16,7 @@ from gec.batch.text import Columns, Lines
 
 
 def main(source: str, target: str, jobs: int) -> None:
-    output.SECONDS_A_COMMIT = 0.0
+    journal.SECONDS_A_COMMIT = 0.0
     columns = Columns("text", "corrected", "edits")
     format = Table(columns) if source.endswith(".csv") else Lines()
     plan = Plan(about={}, size=Size(records=20), resume=True, quiet=True)

@@ -13,7 +13,7 @@ from functools import partial
 
 from batch.batch_fakes import load
 
-from gec.batch import output
+from gec.batch import journal
 from gec.batch.blocks import Size
 from gec.batch.inputs import find
 from gec.batch.pipeline import Done, Items, Plan, run
@@ -24,7 +24,7 @@ HANDLES = 64
 
 
 def main(folder: str, target: str, delay: float, ahead: bool) -> None:
-    output.SECONDS_A_COMMIT = 0.0
+    journal.SECONDS_A_COMMIT = 0.0
     os.fsync = lambda file: None  # a kill loses nothing that was written, and thousands are slow
     plan = Plan(about={}, size=Size(records=2), resume=True, quiet=True)
     tasks = find([folder], target, lambda kind, name: Lines())

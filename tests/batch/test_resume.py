@@ -18,7 +18,7 @@ from typing import Any
 import pytest
 from batch.batch_fakes import Engine, environment
 
-from gec.batch import output
+from gec.batch import journal
 from gec.batch.blocks import Block, Result, Size
 from gec.batch.journal import Journalled
 from gec.batch.pipeline import Plan, Task, run
@@ -169,7 +169,7 @@ def test_killed_while_finishing(
         if where == "make":
             patch.setattr(Lines, "finish", stop)
         elif where == "done":
-            patch.setattr(output.os, "replace", stop)
+            patch.setattr(journal.os, "replace", stop)
         else:
             patch.setattr(Journalled, "forget", stop)
         with pytest.raises(Stop):
@@ -241,7 +241,7 @@ def test_strict_stops_and_can_be_resumed(source: Path, tmp_path: Path) -> None:
 
 def test_two_runs_at_once(source: Path, stopped: Path) -> None:
     with Path(f"{stopped}.journal").open("rb") as held:
-        output._lock(held, "held")
+        journal._lock(held, "held")
         with pytest.raises(ConfigError, match="another run is writing it"):
             correct(source, stopped, RESUME)
 

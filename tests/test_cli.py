@@ -585,7 +585,7 @@ def test_a_command_is_the_file_of_its_name() -> None:
     for name, command in found.items():
         assert command is sys.modules[f"gec.cli.{name}"]
     files = {path.stem for path in Path(commands.__file__).parent.glob("*.py")}
-    others = {"__init__", "arguments", "commands", "failures", "status", "terminal"}
+    others = {"__init__", "arguments", "commands", "console", "failures", "status"}
     assert {name for name in files - others if not name.endswith("_options")} == {*found}
 
 

@@ -54,11 +54,11 @@ def run(args: argparse.Namespace) -> int | None:
     from gec.models.training.train import main
 
     if args.dev and args.data:
-        return main(args, _dev_scores(args.dev, args.data))
+        return main(args, dev_scores(args.dev, args.data))
     return main(args)
 
 
-def _dev_scores(names: list[str], packed: str) -> Callable[[Transformer], dict[str, float]]:
+def dev_scores(names: list[str], packed: str) -> Callable[[Transformer], dict[str, float]]:
     """Return what scores a network in training on development sets, decoded and by M2."""
     from pathlib import Path
 

@@ -80,7 +80,7 @@ def test_ragged_blocks_after_rejected_drafts(tmp_path: Path) -> None:
             ([[3, 4], [5]], [3, 4]),
         ):
             expected, found = (
-                model.verify(memory, tokens, starts)
+                model.verify(memory, tokens, starts).logits
                 for model, memory in zip(models, memories, strict=True)
             )
             for row, block in enumerate(tokens):

@@ -21,6 +21,7 @@ from tiny_recipe import RECIPE
 from torch import Tensor, nn
 
 from gec import cli
+from gec.cli.train import dev_scores
 from gec.errors import ConfigError, DataError
 from gec.models.load import bundle
 from gec.models.network.transformer import Transformer, TransformerConfig
@@ -430,7 +431,7 @@ def test_development_sets(
     """``gec train --dev``: scores of other sets join every validation, and change no weight."""
     gold = tmp_path / "dev.m2"
     gold.write_text("S They plays a book .\nA 1 2|||X|||play|||REQUIRED|||-NONE-|||0\n\n")
-    scores = cli._dev_scores([str(gold)], str(packed))
+    scores = dev_scores([str(gold)], str(packed))
     progress = run(40, evaluate=scores)
     assert [0 <= row["dev_f05"] <= 1 for row in progress.history] == [True] * 3
     run(40, out="without")

@@ -170,6 +170,13 @@ class Linear(nn.Module):
         return y
 
 
+def _rows(x: Tensor, width: int) -> Tensor:
+    """Return x in float32 and contiguous; ValueError if its rows are not as wide as a norm."""
+    if x.shape[-1] != width:
+        raise ValueError(f"{x.shape[-1]} values a row for a norm of {width}")
+    return _as_float(x).contiguous()
+
+
 class LayerNorm(nn.LayerNorm):
     """Layer norm over the last dimension, with weight and bias."""
 
@@ -183,9 +190,7 @@ class LayerNorm(nn.LayerNorm):
     def forward(self, x: Tensor) -> Tensor:
         """Map [..., width] to the same."""
         width = self.weight.shape[0]
-        if x.shape[-1] != width:
-            raise ValueError(f"{x.shape[-1]} values a row for a norm of {width}")
-        x = _as_float(x).contiguous()
+        x = _rows(x, width)
         y = torch.empty_like(x)
         _loaded().layer_norm(
             x.data_ptr(),
@@ -211,9 +216,7 @@ class RMSNorm(nn.Module):
     def forward(self, x: Tensor) -> Tensor:
         """Map [..., width] to the same."""
         width = self.weight.shape[0]
-        if x.shape[-1] != width:
-            raise ValueError(f"{x.shape[-1]} values a row for a norm of {width}")
-        x = _as_float(x).contiguous()
+        x = _rows(x, width)
         y = torch.empty_like(x)
         _loaded().rms_norm(
             x.data_ptr(),

@@ -9,15 +9,35 @@ from pathlib import Path
 from types import UnionType
 from typing import Any, Union, get_origin, get_type_hints
 
-from gec.errors import ConfigError
+from gec.errors import ConfigError, DataError
+
+FORMATS = ("marked", "pairs", "clean")
+"""What a file of a recipe may hold: see :class:`Source`."""
+PACKAGED = Path(__file__).parents[1] / "corpora"
+"""Corpora that were written for this project and come with it."""
+
+
+def files_of(folder: Path, pattern: str) -> list[Path]:
+    """Return the files of a folder that a pattern matches; raise DataError if there is none."""
+    if not (found := sorted(folder.glob(pattern))):
+        raise DataError(f"cannot read {folder / pattern}: there is no such file")
+    return found
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Source:
-    """One file of clean sentences, a line each, or of real corrections.
+    """Clean sentences, a line each, or corrections, which are not corrupted any further.
 
-    ``pairs``: columns wrong, right, error types, repository; not corrupted any further. A pair is
-    left out when every one of its types is in ``skip_types``.
+    Attributes:
+        file: a path, or a pattern of some, in the data folder; in this package's ``corpora`` if
+            ``packaged``.
+        weight: share of the training sentences.
+        words: the shortest and the longest sentence.
+        format: "clean"; "pairs": columns wrong, right, error types, repository; "marked":
+            ``[wrong|right]`` within the sentence, ``#`` begins a comment.
+        skip_types: a pair is left out when every one of its types is among these.
+        name: what its part of the packed folder is called; by default the file's name without its
+            endings.
     """
 
     file: str
@@ -26,13 +46,20 @@ class Source:
     words: tuple[int, int] = (3, 60)
     limit: int | None = None
     vary_names: bool = False
-    pairs: bool = False
+    format: str = "clean"
     skip_types: tuple[str, ...] = ()
+    packaged: bool = False
+    name: str = ""
 
-    @property
-    def name(self) -> str:
-        """The file's name without its endings: what its part of the packed folder is called."""
-        return Path(self.file).name.split(".")[0]
+    def __post_init__(self) -> None:
+        if self.format not in FORMATS:
+            known = ", ".join(FORMATS)
+            raise ConfigError(f"source {self.file}: format must be one of {known}")
+        object.__setattr__(self, "name", self.name or Path(self.file).name.split(".")[0])
+
+    def paths(self, data_dir: Path) -> list[Path]:
+        """Return the files; raise DataError if there is none."""
+        return files_of(PACKAGED if self.packaged else data_dir, self.file)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

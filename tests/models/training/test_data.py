@@ -241,12 +241,48 @@ def test_an_unknown_error_type(packed: Path, recipe: Recipe) -> None:
         NoisyBatches(packed, wrong)
 
 
+MARKED = """
+[[data.source]]
+file = "marked/*.txt"
+name = "learner"
+licence = "CC BY 4.0"
+weight = 2
+words = [2, 6]
+format = "marked"
+"""
+
+
+def test_marked_sentences_are_packed_as_pairs(
+    recipe_file: Path, data_dir: Path, tmp_path: Path
+) -> None:
+    shutil.copytree(data_dir, tmp_path / "data")
+    (tmp_path / "data" / "marked").mkdir()
+    for number, verb in enumerate(("has", "have")):
+        (tmp_path / "data" / "marked" / f"{number}.txt").write_text(
+            f"# level=A2\nShe [have|has] {number} cats.\nThey {verb} cats.\nNo.\n"
+            "This sentence has more words than are wanted here.\n"
+        )
+    path = tmp_path / "marked.toml"
+    path.write_text(recipe_file.read_text().replace("[noise]", MARKED + "\n[noise]", 1))
+    prepare(load_recipe(path), tmp_path / "data", tmp_path / "out")
+    assert sorted(open_text(tmp_path / "out" / "learner.txt")) == [
+        "No .\tNo .",
+        "She have 0 cats .\tShe has 0 cats .",
+        "She have 1 cats .\tShe has 1 cats .",
+        "They has cats .\tThey has cats .",
+        "They have cats .\tThey have cats .",
+    ]
+    path.write_text(path.read_text().replace('"marked"', '"market"'))
+    with pytest.raises(ConfigError, match="format must be one of marked, pairs, clean"):
+        load_recipe(path)
+
+
 PAIRS = """
 [[data.source]]
 file = "pairs/edits.tsv"
 licence = "by repository"
 weight = 2
-pairs = true
+format = "pairs"
 skip_types = ["PUNCT"]
 """
 

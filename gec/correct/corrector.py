@@ -10,6 +10,7 @@ from itertools import islice
 
 from gec.correct.assemble import Assembler
 from gec.correct.confidence import Calibration
+from gec.correct.needless import Needless
 from gec.correct.options import BALANCED, Options, Setting
 from gec.correct.plan import Interrupt, Job, Plan, Planner, Rule
 from gec.correct.reading import Done, read
@@ -55,6 +56,7 @@ class Corrector:
         speller: Speller | None = None,
         ngrams: NGrams | None = None,
         calibration: Calibration | None = None,
+        needless: Mapping[str, Needless] | None = None,
         about: dict[str, str | int | float] | None = None,
     ) -> None:
         self._parts = model if isinstance(model, Parts) else Parts("given", model)
@@ -62,6 +64,7 @@ class Corrector:
         self.model = self._parts.model
         self.subwords = subwords
         self.settings = dict(settings or {BALANCED: Setting()})
+        self._needless = dict(needless or {})
         self._strategy, self._values = parse(strategy)
         if "tolerance" in self._values:
             raise ConfigError(f"strategy {strategy}: the tolerance is the setting's or --tolerance")
@@ -180,7 +183,7 @@ class Corrector:
     def _rule(self, options: Options | None, *, tokenized: bool = False) -> Rule:
         """Put a call's options over the corrector's own, and its numbers over its setting's."""
         asked = (options or Options()).over(self._options)
-        setting = asked.choose(self.settings)
+        setting = asked.choose(self.settings, self._needless)
         if not self._tolerant:
             if options and options.tolerance:
                 self._refuse_tolerance()

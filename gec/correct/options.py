@@ -6,6 +6,7 @@ import math
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field, replace
 
+from gec.correct.needless import Budget, Needless, least_confidence
 from gec.errors import ConfigError
 
 BALANCED = "balanced"
@@ -48,6 +49,7 @@ class Options:
         setting: one of the corrector's named settings: precise, balanced, thorough.
         tolerance: nats, instead of the setting's.
         min_confidence: 0 to 1, instead of the setting's.
+        max_needless: the least confidence is the one that keeps this budget.
         dictionary: words never to change (whole words, case counts), besides the corrector's own.
         protected: spans of the text never to change, as (start, end) in code points.
         spelling: let the dictionary correct misspelt words.
@@ -56,30 +58,44 @@ class Options:
     setting: str | None = None
     tolerance: float | None = None
     min_confidence: float | None = None
+    max_needless: Budget | None = None
     dictionary: Collection[str] = frozenset()
     protected: tuple[tuple[int, int], ...] = ()
     spelling: bool | None = None
+
+    def __post_init__(self) -> None:
+        if self.min_confidence is not None and self.max_needless is not None:
+            raise ConfigError("min_confidence and max_needless exclude each other")
 
     def over(self, own: Options) -> Options:
         """Put these options over a corrector's own; a setting that is asked for hides its numbers.
 
         Both dictionaries count.
         """
-        beneath = replace(own, tolerance=None, min_confidence=None) if self.setting else own
+        none = {"min_confidence": None, "max_needless": None}
+        beneath = replace(own, tolerance=None, **none) if self.setting else own
+        if self.min_confidence is not None or self.max_needless is not None:
+            beneath = replace(beneath, **none)
         return Options(
             setting=self.setting or own.setting,
             tolerance=_first(self.tolerance, beneath.tolerance),
             min_confidence=_first(self.min_confidence, beneath.min_confidence),
+            max_needless=self.max_needless or beneath.max_needless,
             dictionary=frozenset(own.dictionary) | frozenset(self.dictionary),
             protected=self.protected or own.protected,
             spelling=own.spelling if self.spelling is None else self.spelling,
         )
 
-    def choose(self, settings: Mapping[str, Setting]) -> Setting:
+    def choose(
+        self, settings: Mapping[str, Setting], kinds: Mapping[str, Needless] | None = None
+    ) -> Setting:
         """Return the setting that the options name, with the options' numbers over its own.
 
+        ``kinds``: what the bundle knows of needless changes.
+
         Raises:
-            ConfigError: there is no setting of that name, or a number is out of its range.
+            ConfigError: there is no setting of that name, a number is out of its range, or the
+                bundle cannot keep a budget.
         """
         name = self.setting or BALANCED
         if name not in settings:
@@ -89,8 +105,11 @@ class Options:
         setting = settings[name]
         if self.tolerance is not None:
             setting = replace(setting, tolerance=self.tolerance)
-        if self.min_confidence is not None:  # if a caller asks for one, it holds for all types
-            setting = replace(setting, min_confidence=self.min_confidence, types={})
+        least = self.min_confidence
+        if self.max_needless is not None:
+            least = least_confidence(self.max_needless, kinds or {})
+        if least is not None:  # if a caller asks for one, it holds for all types
+            setting = replace(setting, min_confidence=least, types={})
         return setting
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import tomllib
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
 from types import UnionType
 from typing import Any, Union, get_origin, get_type_hints
@@ -64,7 +64,10 @@ class Source:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DataRecipe:
-    """What is packed: the sources, the word lists, and what must not be trained on."""
+    """What is packed: the sources, the word lists, and what must not be trained on.
+
+    ``weights`` replaces the weights of sources by their names.
+    """
 
     vocabulary: int
     validation: int
@@ -72,6 +75,7 @@ class DataRecipe:
     word_counts: str
     noise_lists: str
     source: tuple[Source, ...]
+    weights: dict[str, float] = field(default_factory=dict)
     exclude: tuple[str, ...] = ()
 
 
@@ -86,7 +90,11 @@ class NoiseRecipe:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TrainingRecipe:
-    """Schedule and loss; times such as ``15m`` are seconds, minutes or hours (s, m, h)."""
+    """Schedule and loss; times such as ``15m`` are seconds, minutes or hours (s, m, h).
+
+    ``reverse``: the right sentence is the source and the wrong one the target, so that the network
+    learns to make errors.
+    """
 
     batch_tokens: int
     joined_share: float
@@ -103,6 +111,7 @@ class TrainingRecipe:
     precision: str
     validate_every: str
     save_every: str
+    reverse: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -198,12 +207,28 @@ def load_recipe(path: Path) -> Recipe:
         raise ConfigError(f"{path}: no [[data.source]]")
     data["source"] = [build(path, Source, source, "data.source") for source in sources]
     parts = {
-        "data": build(path, DataRecipe, data, "data"),
+        "data": _weighed(path, build(path, DataRecipe, data, "data")),
         "noise": build(path, NoiseRecipe, raw.get("noise"), "noise"),
         "training": build(path, TrainingRecipe, raw.get("training"), "training"),
     }
     recipe: Recipe = build(path, Recipe, raw | parts, "top level")
     return recipe
+
+
+def _weighed(path: Path, data: DataRecipe) -> DataRecipe:
+    """Return the data with the sources' weights replaced."""
+    if unknown := sorted(set(data.weights) - {source.name for source in data.source}):
+        raise ConfigError(f"{path}: [data.weights] names no source: {', '.join(unknown)}")
+    for name, weight in data.weights.items():
+        if isinstance(weight, bool) or not isinstance(weight, int | float) or weight < 0:
+            raise ConfigError(
+                f"{path}: [data.weights] {name} must be a number >= 0, not {weight!r}"
+            )
+    weights = {source.name: source.weight for source in data.source} | data.weights
+    if not sum(weights.values()) > 0:
+        raise ConfigError(f"{path}: all sources have weight 0")
+    sources = tuple(replace(source, weight=weights[source.name]) for source in data.source)
+    return replace(data, source=sources)
 
 
 def task_of(path: Path) -> str:

@@ -56,13 +56,15 @@ def clean_sentences(
 
 
 def clean_pairs(path: Path, source: Source) -> Iterator[tuple[list[str], list[str], str]]:
-    """Yield (wrong, right, repository) of the usable lines."""
+    """Yield (wrong, right, repository) of the usable lines; those of two columns have none."""
     for number, line in enumerate(open_text(path), 1):
         columns = line.split("\t")
+        if len(columns) == 2:
+            columns += ["", ""]
         if len(columns) < 4:
             raise DataError(f"{path}:{number}: expected wrong, right, types, repository: {line!r}")
         texts, types = columns[:2], columns[2].replace(",", " ").split()
-        if source.skip_types and all(kind in source.skip_types for kind in types):
+        if types and source.skip_types and all(kind in source.skip_types for kind in types):
             continue
         if not all(_READABLE.fullmatch(text.strip()) for text in texts):
             continue

@@ -277,6 +277,23 @@ def test_marked_sentences_are_packed_as_pairs(
         load_recipe(path)
 
 
+def test_a_reversed_recipe_learns_to_make_errors(packed: Path, recipe: Recipe) -> None:
+    reverse = replace(recipe, training=replace(recipe.training, reverse=True))
+    forth, back = (NoisyBatches(packed, r).pool(0) for r in (recipe, reverse))
+    codec = NoisyBatches(packed, recipe).subwords
+    clean = {" ".join(codec.decode(target)) for batch in forth for _, target in batch}
+    assert {" ".join(codec.decode(source)) for batch in back for source, _ in batch} == clean
+    assert any(source != target for batch in back for source, target in batch)
+
+
+def test_pairs_of_two_columns(pair_recipe: tuple[Recipe, Path], tmp_path: Path) -> None:
+    recipe, data = pair_recipe
+    lines = "He see it .\tHe sees it .\nSame here .\tSame here .\n"
+    (data / "pairs" / "edits.tsv").write_text(lines)
+    prepare(recipe, data, tmp_path / "two")
+    assert list(open_text(tmp_path / "two" / "edits.txt")) == ["He see it .\tHe sees it ."]
+
+
 PAIRS = """
 [[data.source]]
 file = "pairs/edits.tsv"
@@ -341,6 +358,6 @@ def replace_weights(recipe: Recipe, weights: list[float]) -> Recipe:
 
 def test_a_pair_file_with_too_few_columns(pair_recipe: tuple[Recipe, Path], tmp_path: Path) -> None:
     recipe, data_dir = pair_recipe
-    (data_dir / "pairs" / "edits.tsv").write_text("one\ttwo\n")
+    (data_dir / "pairs" / "edits.tsv").write_text("one\ttwo\tX\n")
     with pytest.raises(DataError, match=r"edits\.tsv:1: expected wrong, right, types, repository"):
         prepare(recipe, data_dir, tmp_path / "out")

@@ -40,6 +40,7 @@ def load(
     beam_size: int = 5,
     min_confidence: float | None = None,
     max_needless: Budget | None = None,
+    rounds: int | None = None,
     dictionary: Collection[str] = (),
     spelling: bool = True,
 ) -> Corrector:
@@ -58,6 +59,7 @@ def load(
         beam_size: hypotheses a sentence with "beam" and "speculative-beam".
         min_confidence: edits below this probability are left out; None takes the setting's.
         max_needless: instead, a share of the sentences without errors that may be changed.
+        rounds: how often the model may read a sentence that it changed; None takes the setting's.
         dictionary: words never to be touched (whole words, case counts).
         spelling: let the bundle's dictionary correct misspelt words before the model.
 
@@ -87,6 +89,7 @@ def load(
             tolerance=tolerance,
             min_confidence=min_confidence,
             max_needless=max_needless,
+            rounds=rounds,
             dictionary=dictionary,
         ),
         beam_size=beam_size,

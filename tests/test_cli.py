@@ -188,6 +188,7 @@ def test_defaults_reach_the_model(loads: Loads, file: File) -> None:
         "beam_size": 5,
         "min_confidence": None,
         "max_needless": None,
+        "rounds": None,
         "dictionary": (),
         "spelling": True,
     }
@@ -197,7 +198,7 @@ def test_defaults_reach_the_model(loads: Loads, file: File) -> None:
 def test_options_reach_the_model(loads: Loads, file: File) -> None:
     words = file("# names\nZork\r\n\n  Frobozz \n")
     options = "--model m --device cuda:1 --precision bf16 --tolerance 0.5 --min-confidence 0.9"
-    more = f"--setting precise --batch-size 7 --no-spelling --dictionary {words}"
+    more = f"--rounds 2 --setting precise --batch-size 7 --no-spelling --dictionary {words}"
     assert main(["correct", *options.split(), *more.split(), file("x")]) == 0
     assert loads[0].options == {
         "name_or_path": "m",
@@ -209,6 +210,7 @@ def test_options_reach_the_model(loads: Loads, file: File) -> None:
         "beam_size": 5,
         "min_confidence": 0.9,
         "max_needless": None,
+        "rounds": 2,
         "dictionary": ["Zork", "Frobozz"],
         "spelling": False,
     }

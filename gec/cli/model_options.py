@@ -61,6 +61,13 @@ def add_strategy_options(add: Add) -> None:
         help="keep a copied token if the best one is better by at most NATS (iad and iad-paper "
         "only; default: the setting's; 0 gives exactly greedy's output)",
     )
+    add(
+        "--rounds",
+        type=positive,
+        metavar="N",
+        help="let the model read a sentence that it changed again, N times in all (default: the "
+        "setting's)",
+    )
 
 
 def add_decoding_options(add: Add) -> None:
@@ -172,6 +179,7 @@ def _load(args: argparse.Namespace) -> Corrector:
         tolerance=options.get("tolerance"),
         beam_size=options.get("beam_size") or 5,
         min_confidence=options.get("min_confidence"),
+        rounds=options.get("rounds"),
         max_needless=Budget.read(needless) if needless else None,
         dictionary=read_dictionary(dictionary) if dictionary else (),
         spelling=not options.get("no_spelling"),

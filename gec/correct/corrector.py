@@ -15,6 +15,7 @@ from gec.correct.options import BALANCED, Options, Setting
 from gec.correct.plan import Interrupt, Job, Plan, Planner, Rule
 from gec.correct.reading import Done, read
 from gec.correct.result import Correction
+from gec.correct.rounds import in_rounds
 from gec.decoding.decoder import Hypothesis
 from gec.decoding.model import Model
 from gec.decoding.parts import Parts
@@ -204,7 +205,7 @@ class Corrector:
         if batch_size < 1:
             raise ConfigError(f"batch_size must be at least 1, not {batch_size}")
         jobs = [job for plan in plans for job in plan.jobs]
-        done = iter(self._done(jobs, rule.setting.tolerance, batch_size))
+        done = iter(self._done(jobs, rule.setting, batch_size))
         assembler = Assembler(self.subwords, self._calibration, self._ngrams, self._interrupt)
         return [
             assembler.assemble(
@@ -213,7 +214,7 @@ class Corrector:
             for plan in plans
         ]
 
-    def _done(self, jobs: Sequence[Job], tolerance: float, batch_size: int) -> list[list[Done]]:
+    def _done(self, jobs: Sequence[Job], setting: Setting, batch_size: int) -> list[list[Done]]:
         """Decode windows; return each, or the halves of one in which the model lost its way."""
         order = sorted(range(len(jobs)), key=lambda i: len(jobs[i].ids))
         found: dict[int, list[Done]] = {}
@@ -222,7 +223,12 @@ class Corrector:
             chosen = order[at : at + batch_size]
             self._interrupt()
             began = time.perf_counter()
-            decoded = self._decode([jobs[i].ids for i in chosen], tolerance)
+            decoded = in_rounds(
+                lambda sources: self._decode(sources, setting.tolerance),
+                [jobs[i].ids for i in chosen],
+                setting.rounds,
+                self.model.max_positions - 1,
+            )
             seconds = (time.perf_counter() - began) / len(chosen)
             for i, hypothesis in zip(chosen, decoded, strict=True):
                 reading = read(jobs[i], hypothesis, self.subwords)
@@ -232,7 +238,7 @@ class Corrector:
                     halves[i] = self._planner().halves(jobs[i])
         if halves:
             parts = [half for i in halves for half in halves[i]]
-            again = iter(self._done(parts, tolerance, batch_size))
+            again = iter(self._done(parts, setting, batch_size))
             for i in halves:
                 [lost] = found[i]
                 first, *rest = [one for half in islice(again, len(halves[i])) for one in half]

@@ -6,26 +6,36 @@ from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import torch
-
 from gec.correct.corrector import Corrector
 from gec.correct.options import Options
 from gec.decoding.parts import Parts
 from gec.decoding.strategies import parse
 from gec.errors import ConfigError
+from gec.models.load.device import count_gpus as count_gpus
 from gec.models.load.device import device_of as device_of
+from gec.models.load.device import type_of
+from gec.models.native.threads import use as use_threads
 
 if TYPE_CHECKING:
+    from gec.decoding.model import Model
     from gec.generate.generator import Generator
+    from gec.models.load.bundle import Contents
     from gec.models.network.transformer import Transformer
     from gec.text.vocabulary import TextCodec
 
-_DTYPES = {
-    "int8": torch.int8,
-    "fp32": torch.float32,
-    "bf16": torch.bfloat16,
-    "fp16": torch.float16,
-}
+__all__ = [
+    "count_gpus",
+    "device_of",
+    "in_training",
+    "load",
+    "load_generation_parts",
+    "load_generator",
+    "use_threads",
+    "work_of",
+]
+
+_DTYPES = {"int8": "int8", "fp32": "float32", "bf16": "bfloat16", "fp16": "float16"}
+"""Precisions and torch's names of them."""
 
 
 def load(
@@ -63,22 +73,18 @@ def load(
             needs.
         ConfigError: an unknown strategy, precision or device, or numbers out of range.
     """
-    from gec.models.engines.inference import prepare
-    from gec.models.engines.quantization import count_parameters
     from gec.models.load import bundle
-    from gec.models.load.prefixes import verifier
 
     parse(strategy)  # before the weights are read
-    chosen = device_of(device)
-    folder = bundle.find(name_or_path)
-    precision = _precision(precision or bundle.precision_for(folder, chosen), chosen)
-    loaded = bundle.load(name_or_path, device=chosen, dtype=_DTYPES[precision])
-    parameters = count_parameters(loaded.network)
+    kind = type_of(device)
+    precision = _precision(precision or bundle.precision_for(bundle.find(name_or_path), kind), kind)
+    contents = bundle.read(name_or_path)
+    model, facts = _verifier(contents, device or kind, precision)
     return Corrector(
-        Parts(loaded.name, verifier(prepare(loaded.network))),
-        loaded.subwords,
+        Parts(contents.folder.name, model),
+        contents.subwords,
         strategy=strategy,
-        settings=loaded.settings,
+        settings=contents.settings,
         options=Options(
             setting=setting,
             tolerance=tolerance,
@@ -86,16 +92,38 @@ def load(
             dictionary=dictionary,
         ),
         beam_size=beam_size,
-        speller=loaded.speller if spelling else None,
-        ngrams=loaded.ngrams,
-        calibration=loaded.calibration,
-        about={
-            "bundle": loaded.name,
-            "parameters": parameters,
-            "device": str(chosen),
-            "precision": precision,
-        },
+        speller=contents.speller if spelling else None,
+        ngrams=contents.ngrams,
+        calibration=contents.calibration,
+        about={"bundle": contents.folder.name, **facts, "precision": precision},
     )
+
+
+def _verifier(
+    contents: Contents, device: str, precision: str
+) -> tuple[Model, dict[str, str | int | float]]:
+    """Return a bundle's network as a model: by the engine without torch, or by torch.
+
+    And how many parameters it has, and where it runs.
+    """
+    from gec.models.load import light
+
+    if light.refusal(contents.architecture, device, precision) is None:
+        network = light.read_network(contents.architecture, contents.weights, precision)
+        return light.verifier_of(network), {"parameters": network.parameters, "device": "cpu"}
+    import torch
+
+    from gec.models.engines.inference import prepare
+    from gec.models.engines.quantization import count_parameters
+    from gec.models.load.verifiers import verifier
+    from gec.models.native.threads import tell_torch
+
+    tell_torch()
+    chosen = device_of(device)
+    bundle = contents.with_network(device=chosen, dtype=getattr(torch, _DTYPES[precision]))
+    parameters = count_parameters(bundle.network)
+    model = verifier(prepare(bundle.network))
+    return model, {"parameters": parameters, "device": str(chosen)}
 
 
 def load_generator(
@@ -149,9 +177,16 @@ def load_generation_parts(
     from gec.models.load import generation
     from gec.models.load.bundle import find, precision_for
 
+    import torch
+
+    from gec.models.native.threads import tell_torch
+
+    tell_torch()
     chosen = device_of(device)
-    precision = _precision(precision or precision_for(find(name_or_path), chosen), chosen)
-    bundle = generation.load(name_or_path, device=chosen, dtype=_DTYPES[precision])
+    kind = chosen.type
+    precision = _precision(precision or precision_for(find(name_or_path), kind), kind)
+    dtype = getattr(torch, _DTYPES[precision])
+    bundle = generation.load(name_or_path, device=chosen, dtype=dtype)
     about: dict[str, str | int] = {
         "bundle": bundle.name,
         "task": bundle.config["task"],
@@ -192,9 +227,10 @@ def in_training(network: Transformer, packed: str) -> Corrector:
     )
 
 
-def _precision(name: str, device: torch.device) -> str:
+def _precision(name: str, device: str) -> str:
+    """Return a precision that can be computed in on a type of device."""
     if name not in _DTYPES:
         raise ConfigError(f"unknown precision {name!r}, expected one of {', '.join(_DTYPES)}")
-    if name == "int8" and device.type != "cpu":
+    if name == "int8" and device != "cpu":
         raise ConfigError(f"int8 runs on a CPU only, not on {device}: take bf16 or fp32")
     return name

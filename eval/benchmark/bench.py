@@ -27,7 +27,7 @@ from gec.eval.benchmark.study import Options, Study, real, record, replayed
 from gec.files import read_document
 from gec.loading import device_of
 from gec.models.load.bundle import Bundle, load
-from gec.models.load.prefixes import verifier
+from gec.models.load.verifiers import verifier
 
 FOUND = 1
 PROFILED = ("greedy", "iad")

@@ -25,7 +25,7 @@ from gec.eval.benchmark.harness import now
 from gec.memory import reuse_memory
 from gec.models.engines.inference import Network, prepare
 from gec.models.engines.quantization import quantize
-from gec.models.load.prefixes import verifier
+from gec.models.load.verifiers import verifier
 from gec.text.subwords import Subwords
 
 T = TypeVar("T")

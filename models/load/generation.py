@@ -36,9 +36,9 @@ from gec.models.engines.verifier import Verifier
 from gec.models.load.bundle import check_vocabulary, read_config, write_config
 from gec.models.load.foreign import ForeignSubwords, TextTokenizer
 from gec.models.load.places import find
-from gec.models.load.prefixes import engine, verifier
+from gec.models.load.sizes import check_sizes
+from gec.models.load.verifiers import engine, verifier
 from gec.models.load.weights import (
-    check_sizes,
     laid_out,
     read_tensors,
     read_weights,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import sys
 from functools import cache
 from pathlib import Path
 
@@ -16,8 +17,15 @@ def count() -> int:
 
 
 def use(number: int) -> None:
-    """Let passes use so many threads from now on."""
+    """Let passes use so many threads from now on, torch's too."""
     _given[:] = [number]
+    tell_torch()
+
+
+def tell_torch() -> None:
+    """Let torch, if it has been imported, use as many threads as were asked for."""
+    if _given and (torch := sys.modules.get("torch")) is not None:
+        torch.set_num_threads(_given[-1])
 
 
 @cache

@@ -1,0 +1,77 @@
+"""Networks for the engine without torch, and whether it runs one.
+
+The environment variable GEC_ENGINE chooses: "light" or "torch". Without it the light engine runs
+what it can: networks on a CPU in int8 or float32 that the C library serves
+(:func:`gec.models.native.network.serves`).
+"""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+from gec.decoding.model import Model
+from gec.errors import ConfigError, ModelError
+from gec.models.engines.light import light_verifier
+from gec.models.load.prefixes import prefixed
+from gec.models.native import tensors
+from gec.models.native.library import describe, library
+from gec.models.native.network import Config, NativeNetwork, serves
+from gec.models.network.transformer_config import TransformerConfig
+
+VARIABLE = "GEC_ENGINE"
+ENGINES = ("light", "torch")
+PRECISIONS = ("int8", "fp32")
+"""What the light engine computes in."""
+
+
+def refusal(config: Config, device: str, precision: str) -> str | None:
+    """Return why torch has to run a network on a type of device; None: the light engine does.
+
+    Raises:
+        ConfigError: GEC_ENGINE names no engine.
+        ModelError: GEC_ENGINE asks for the light engine, and it cannot run the network.
+    """
+    asked = os.environ.get(VARIABLE, "")
+    if asked and asked not in ENGINES:
+        raise ConfigError(f"{VARIABLE}={asked}: expected one of {', '.join(ENGINES)}")
+    if asked == "torch":
+        return f"{VARIABLE}=torch"
+    reason = _reason(config, device, precision)
+    if reason and asked == "light":
+        raise ModelError(f"{VARIABLE}=light: {reason}")
+    return reason
+
+
+def _reason(config: Config, device: str, precision: str) -> str | None:
+    if device != "cpu":
+        return f"the device is {device}"
+    if precision not in PRECISIONS:
+        return f"it computes in {' and '.join(PRECISIONS)}, not in {precision}"
+    if library() is None:
+        return f"kernels {describe()}"
+    if reason := serves(config):
+        return f"the network cannot be run: {reason}"
+    return None
+
+
+def read_network(config: Config, path: Path, precision: str) -> NativeNetwork:
+    """Read a network that the light engine runs.
+
+    Raises:
+        ModelError: the file at ``path`` is none of its weights, or broken.
+    """
+    found = library()
+    assert found is not None, "refusal() says so"
+    state = tensors.read(path)
+    try:
+        return NativeNetwork(config, state, found, quantized=precision == "int8")
+    except ValueError as error:
+        raise ModelError(f"cannot load {path}: {error}") from error
+
+
+def verifier_of(network: NativeNetwork) -> Model:
+    """Return the network as the loop's model, with the prefixes its settings name."""
+    model = light_verifier(network)
+    config = network.config
+    return prefixed(model, config) if isinstance(config, TransformerConfig) else model

@@ -67,7 +67,7 @@ def test_only_gec_is_installed(distribution: Distribution) -> None:
     assert {name.split(".")[0] for name in packages} == {"gec"}
     assert len(packages) == len(set(packages))
     assert not distribution.py_modules
-    assert [e.name for e in distribution.ext_modules] == ["gec.models.engines._native"]
+    assert [e.name for e in distribution.ext_modules] == ["gec.models.native._gec_native"]
     assert not distribution.data_files
     assert distribution.entry_points == {"console_scripts": ["gec = gec.cli:main"]}
 

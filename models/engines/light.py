@@ -218,9 +218,13 @@ class LightScores:
     def _some(self, index: Sequence[int], lengths: Sequence[int]) -> LightScores:
         return LightScores(self._network, self._hidden[index], lengths, self._expected[index])
 
+    @property
+    def raw(self) -> Array:
+        """All logits [N, V], computed anew."""
+        return self._network.logits(self._hidden, threads.count())
+
     def _all(self) -> NumpyScores:
-        logits = self._network.logits(self._hidden, threads.count())
-        return NumpyScores(logits, self.lengths)
+        return NumpyScores(self.raw, self.lengths)
 
     def _summary(self, ids: Array | None = None) -> _Summary:
         """Return what one walk over the output layer finds, with the logits of some ids."""

@@ -41,7 +41,7 @@ class Kind(NamedTuple):
 
 _AVX2 = ("-mavx2", "-mfma")
 _AVX512 = (*_AVX2, "-mavx512f", "-mavx512bw", "-mavx512dq", "-mavx512vl")
-PLAIN = Kind("plain", "0", "lanes_plain.h")
+PLAIN = Kind("plain", "0", "lanes_plain.h", ("-O2",))
 KINDS = {
     "x86_64": (
         Kind("avx512-vnni", "AVX512_VNNI", "lanes_avx512.h", (*_AVX512, "-mavx512vnni")),

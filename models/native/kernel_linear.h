@@ -246,9 +246,9 @@ ALL_SIXTEENS(float_rows, float_tile, GecFloatLinear)
         switch (count) {                                                                  \
         case 6: rows(p, panel, row, y, stride, TILE < 6 ? 1 : 6); break;                  \
         case 5: rows(p, panel, row, y, stride, TILE < 5 ? 1 : 5); break;                  \
-        case 4: rows(p, panel, row, y, stride, 4); break;                                 \
-        case 3: rows(p, panel, row, y, stride, 3); break;                                 \
-        case 2: rows(p, panel, row, y, stride, 2); break;                                 \
+        case 4: rows(p, panel, row, y, stride, TILE < 4 ? 1 : 4); break;                  \
+        case 3: rows(p, panel, row, y, stride, TILE < 3 ? 1 : 3); break;                  \
+        case 2: rows(p, panel, row, y, stride, TILE < 2 ? 1 : 2); break;                  \
         case 1: rows(p, panel, row, y, stride, 1); break;                                 \
         }                                                                                 \
     }

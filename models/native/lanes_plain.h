@@ -5,7 +5,7 @@
 
 /* Packed panels hold channels 16 by 16; INTERLEAVED of those sixteens lie side by side. A tile is so
    many rows at most, times SUBS(rows) sixteens at once. */
-enum { INTERLEAVED = 1, FLOAT_TILE = 4, INT8_TILE = 4, WEIGHT_SHIFT = 0 };
+enum { INTERLEAVED = 1, FLOAT_TILE = 1, INT8_TILE = 1, WEIGHT_SHIFT = 0 };
 #define SUBS(count) 1
 
 #define EACH for (int i = 0; i < 16; i++)
@@ -27,11 +27,12 @@ static inline float fused_one(float a, float b, float c)
     /* The product is exact in a double; the sum is rounded to odd by its error, then to a float
        (Boldo and Melquiond 2008, Emulation of a FMA). */
     const double product = (double)a * b, s = product + c, t = s - product;
-    const double error = (product - (s - t)) + (c - t);
+    const double error = (product - (s - t)) + (c - t); /* NaN beside infinity: nothing is added */
     int64_t whole;
     memcpy(&whole, &s, 8);
-    if ((error > 0 || error < 0) && !(whole & 1))
-        whole += (error > 0) == (s > 0) ? 1 : -1;
+    const int64_t outward = ((error > 0) & (s > 0)) | ((error < 0) & (s < 0));
+    const int64_t inward = ((error > 0) & (s < 0)) | ((error < 0) & (s > 0));
+    whole += (outward - inward) & ((whole & 1) - 1);
     double odd;
     memcpy(&odd, &whole, 8);
     return (float)odd;

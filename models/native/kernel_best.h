@@ -9,11 +9,8 @@ INLINE void keep_best(const GecBest *best, int64_t row, int64_t panel, int64_t p
     vec parts[SIXTEENS], top = nothing;
     uint64_t odd = 0, equal = 0;
     for (int s = 0; s < SIXTEENS; s++) {
-        parts[s] = nothing;
-        if (s * GEC_LANES < left) {
-            const int64_t some = left - s * GEC_LANES;
-            parts[s] = pick(first(some), load(logits + s * GEC_LANES, some), nothing);
-        }
+        const int64_t some = left < s * GEC_LANES ? 0 : left - s * GEC_LANES;
+        parts[s] = pick(first(some), load(logits + s * GEC_LANES, some), nothing);
         odd |= (uint64_t)bits(differ(parts[s], parts[s])) << s * GEC_LANES;
         top = larger(parts[s], top);
     }

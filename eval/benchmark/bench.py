@@ -200,8 +200,8 @@ def speed_part(run: Run) -> tuple[str, bool]:
 
 def profile_part(run: Run) -> str:
     profiles = [
-        profile(
-            model_of(run.bundle.network, precision, run.options.device),
+        profile(  # which looks into torch's modules
+            model_of(run.bundle.network, precision, run.options.device, in_torch=True),
             strategy,
             precision,
             run.sources,

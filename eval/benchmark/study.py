@@ -214,7 +214,7 @@ class _Judge:
         batch_size: int | None = None,
     ) -> Agreement | None:
         """Return the agreement; None for what has no output of its own to compare."""
-        own = what.engine == Ours.engine
+        own = what.engine in (Ours.engine, "torch")  # the same loop
         if what.strategy == Floor.strategy and not own:
             return None
         size = beam_size(what.strategy)

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from gec.decoding.model import Model
 from gec.errors import ConfigError, ModelError
@@ -18,6 +19,9 @@ from gec.models.native import tensors
 from gec.models.native.library import describe, library
 from gec.models.native.network import Config, NativeNetwork, serves
 from gec.models.network.transformer_config import TransformerConfig
+
+if TYPE_CHECKING:
+    from gec.models.engines.inference import Network
 
 VARIABLE = "GEC_ENGINE"
 ENGINES = ("light", "torch")
@@ -68,6 +72,21 @@ def read_network(config: Config, path: Path, precision: str) -> NativeNetwork:
         return NativeNetwork(config, state, found, quantized=precision == "int8")
     except ValueError as error:
         raise ModelError(f"cannot load {path}: {error}") from error
+
+
+def from_torch(network: Network, precision: str) -> NativeNetwork:
+    """Return a network of torch's as one that the light engine runs, its weights copied.
+
+    Raises:
+        ModelError: they hold NaN, or it was made ready for inference.
+    """
+    found = library()
+    assert found is not None, "refusal() says so"
+    state = {name: t.detach().float().cpu().numpy() for name, t in network.state_dict().items()}
+    try:
+        return NativeNetwork(network.config, state, found, quantized=precision == "int8")
+    except ValueError as error:
+        raise ModelError(f"the network cannot be run without torch: {error}") from error
 
 
 def verifier_of(network: NativeNetwork) -> Model:

@@ -10,7 +10,8 @@ from gec.correct.corrector import Corrector
 from gec.correct.options import Options
 from gec.decoding.parts import Parts
 from gec.decoding.strategies import parse
-from gec.errors import ConfigError
+from gec.errors import ConfigError, ModelError
+from gec.extras import missing
 from gec.models.load.device import count_gpus as count_gpus
 from gec.models.load.device import device_of as device_of
 from gec.models.load.device import type_of
@@ -108,10 +109,14 @@ def _verifier(
     """
     from gec.models.load import light
 
-    if light.refusal(contents.architecture, device, precision) is None:
+    reason = light.refusal(contents.architecture, device, precision)
+    if reason is None:
         network = light.read_network(contents.architecture, contents.weights, precision)
         return light.verifier_of(network), {"parameters": network.parameters, "device": "cpu"}
-    import torch
+    try:
+        import torch
+    except ModuleNotFoundError:
+        raise ModelError(f"{reason}: torch has to run it, and {missing('torch')}") from None
 
     from gec.models.engines.inference import prepare
     from gec.models.engines.quantization import count_parameters

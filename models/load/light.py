@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from gec.decoding.model import Model
 from gec.errors import ConfigError, ModelError
-from gec.models.engines.light import light_verifier
+from gec.models.engines.light import LightVerifier, light_verifier
 from gec.models.load.prefixes import prefixed
 from gec.models.native import tensors
 from gec.models.native.library import describe, library
@@ -49,9 +49,9 @@ def refusal(config: Config, device: str, precision: str) -> str | None:
 
 def _reason(config: Config, device: str, precision: str) -> str | None:
     if device != "cpu":
-        return f"the device is {device}"
+        return f"without torch networks run on a CPU, not on {device}"
     if precision not in PRECISIONS:
-        return f"it computes in {' and '.join(PRECISIONS)}, not in {precision}"
+        return f"without torch networks run in {' and '.join(PRECISIONS)}, not in {precision}"
     if library() is None:
         return f"kernels {describe()}"
     if reason := serves(config):
@@ -87,6 +87,11 @@ def from_torch(network: Network, precision: str) -> NativeNetwork:
         return NativeNetwork(network.config, state, found, quantized=precision == "int8")
     except ValueError as error:
         raise ModelError(f"the network cannot be run without torch: {error}") from error
+
+
+def runs(model: object) -> bool:
+    """Whether the light engine runs a model of the loop's."""
+    return isinstance(getattr(model, "model", model), LightVerifier)
 
 
 def verifier_of(network: NativeNetwork) -> Model:

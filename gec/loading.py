@@ -177,31 +177,46 @@ def load_generation_parts(
     Raises:
         ModelError, ConfigError: as :func:`load_generator`.
     """
+    from gec.models.load import generation_contents, light
+    from gec.models.load.bundle import find, precision_for
+
+    kind = type_of(device)
+    precision = _precision(precision or precision_for(find(name_or_path), kind), kind)
+    if kind == "cpu":
+        contents = generation_contents.read(name_or_path)
+        found = light.generation_parts(contents, precision)
+        if found is not None:
+            parts, parameters = found
+            about = _about_generation(contents.config, parts.name, parameters, "cpu", precision)
+            return parts, contents.vocabulary, about
+    import torch
+
     from gec.models.engines.inference import prepare
     from gec.models.engines.quantization import count_parameters
     from gec.models.load import generation
-    from gec.models.load.bundle import find, precision_for
-
-    import torch
-
     from gec.models.native.threads import tell_torch
 
     tell_torch()
     chosen = device_of(device)
-    kind = chosen.type
-    precision = _precision(precision or precision_for(find(name_or_path), kind), kind)
     dtype = getattr(torch, _DTYPES[precision])
     bundle = generation.load(name_or_path, device=chosen, dtype=dtype)
-    about: dict[str, str | int] = {
-        "bundle": bundle.name,
-        "task": bundle.config["task"],
-        "parameters": count_parameters(bundle.network),
-        "device": str(chosen),
-        "precision": precision,
-    }
+    parameters = count_parameters(bundle.network)
+    about = _about_generation(bundle.config, bundle.name, parameters, str(chosen), precision)
     for network in filter(None, (bundle.network, bundle.nat, *bundle.smaller.values())):
         prepare(network)
     return bundle.parts(), bundle.vocabulary, about
+
+
+def _about_generation(
+    config: Mapping[str, Any], name: str, parameters: int, device: str, precision: str
+) -> dict[str, str | int]:
+    return {
+        "bundle": name,
+        "task": config["task"],
+        "parameters": parameters,
+        "device": device,
+        "precision": precision,
+    }
 
 
 def work_of(

@@ -186,9 +186,7 @@ class LightScores:
         return self._all().rank(tokens)
 
     def logprobs(self, *tokens: Rows | Array) -> list[Array]:
-        return [
-            self._logprobs(t if isinstance(t, np.ndarray) else self._column(t)) for t in tokens
-        ]
+        return [self._logprobs(t if isinstance(t, np.ndarray) else self._column(t)) for t in tokens]
 
     def certainty(self) -> Array:
         found: Array = np.exp(-self._summary().log_sum)

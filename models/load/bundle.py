@@ -9,8 +9,8 @@ torch has it.
 
 Loading a bundle executes nothing: JSON and safetensors only. A bundle is untrusted: whatever its
 files hold, loading it gives a bundle or a ModelError, and takes no more memory than a small
-multiple of the files (docs/security.md). Weights are stored in float16 or int8 and computed in the precision
-asked for; ``precision`` in ``config.json`` is the one for a CPU.
+multiple of the files (docs/security.md). Weights are stored in float16 or int8 and computed in the
+precision asked for; ``precision`` in ``config.json`` is the one for a CPU.
 """
 
 from __future__ import annotations

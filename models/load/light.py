@@ -12,8 +12,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from gec.decoding.model import Model
+from gec.decoding.parts import Parts
 from gec.errors import ConfigError, ModelError
 from gec.models.engines.light import LightVerifier, light_verifier
+from gec.models.load.bundle import WEIGHTS
+from gec.models.load.generation_contents import GenerationContents, limits
 from gec.models.load.prefixes import prefixed
 from gec.models.native import tensors
 from gec.models.native.library import describe, library
@@ -87,6 +90,39 @@ def from_torch(network: Network, precision: str) -> NativeNetwork:
         return NativeNetwork(network.config, state, found, quantized=precision == "int8")
     except ValueError as error:
         raise ModelError(f"the network cannot be run without torch: {error}") from error
+
+
+def generation_parts(contents: GenerationContents, precision: str) -> tuple[Parts, int] | None:
+    """Return what a bundle offers to decode with, and how many weights its verifier has.
+
+    None: a part of it needs torch: a drafter of blocks, heads, an early exit, a network that the
+    light engine does not run.
+
+    Raises:
+        ModelError: its weights are broken.
+    """
+    folder, smaller = contents.folder, contents.smaller()
+    architectures = [contents.architecture, *smaller.values()]
+    beside = contents.has_drafter or "heads" in contents.config or "early_exit" in contents.config
+    if beside or any(refusal(config, "cpu", precision) for config in architectures):
+        return None
+    network = read_network(contents.architecture, contents.weights, precision)
+    drafting = [
+        read_network(config, folder / "smaller" / name / WEIGHTS, precision)
+        for name, config in smaller.items()
+    ]
+    drafting.sort(key=lambda network: network.parameters, reverse=True)
+    model = verifier_of(network)
+    limit, longest, split = limits(contents.config, model.max_positions)
+    parts = Parts(
+        folder.name,
+        model,
+        limit=limit,
+        longest=longest,
+        split=split,
+        smaller=tuple(verifier_of(network) for network in drafting),
+    )
+    return parts, network.parameters
 
 
 def runs(model: object) -> bool:

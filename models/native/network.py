@@ -157,9 +157,7 @@ class NativeNetwork:
         """Move the rows of another memory behind those of the first."""
         self._check(self.functions.join(memory.address, other.address))
 
-    def best(
-        self, hidden: Array, wanted: Array, threads: int
-    ) -> tuple[Array, Array, Array, Array]:
+    def best(self, hidden: Array, wanted: Array, threads: int) -> tuple[Array, Array, Array, Array]:
         """Return of hidden states [N, D] the best ids, their logits, and two more, each [N].
 
         These are the logarithms of the sums of e^(logit - largest), and the logits of the ids
@@ -256,8 +254,9 @@ class _Packer:
         return self._packed("float", weight)
 
     def _packed(self, kind: str, weight: Array) -> Array:
-        size, pack = getattr(self._handle, f"gec_size_{kind}"), getattr(
-            self._handle, f"gec_pack_{kind}"
+        size, pack = (
+            getattr(self._handle, f"gec_size_{kind}"),
+            getattr(self._handle, f"gec_pack_{kind}"),
         )
         channels, inputs = weight.shape
         panels: Array = np.empty(size(c_int64(channels), c_int64(inputs)), np.uint8)
@@ -301,9 +300,7 @@ def _encoder_decoder(config: TransformerConfig, weights: Weights) -> structures.
     if config.tie_embeddings:
         for name in ("output.weight", "output.weight.scale"):
             weights.tensors.pop(name, None)
-    table = weights.table(
-        "embedding", config.vocab_size, config.width, tied=config.tie_embeddings
-    )
+    table = weights.table("embedding", config.vocab_size, config.width, tied=config.tie_embeddings)
     source_table = table
     if config.source_vocab_size is not None:
         source_table = weights.table("source_embedding", config.source_vocab_size, config.width)
@@ -423,4 +420,3 @@ def _decoder_only(config: LlamaConfig, weights: Weights) -> structures.Network:
         decoder=decoder,
         output=output,
     )
-

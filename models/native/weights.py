@@ -203,4 +203,3 @@ def _expanded(weight: Array, scale: Array | None) -> Array:
     if scale is not None:
         found *= scale[:, None]
     return found
-

@@ -192,9 +192,7 @@ def test_every_type_that_weights_are_stored_in(
                 state["output.weight"] = state["embedding.weight"]
             again.load_state_dict(state)
         model = verifier(quantize(again) if precision == "int8" else prepare(again))
-        for found, wanted in zip(
-            passes(light_verifier(ours), 5), passes(model, 5), strict=True
-        ):
+        for found, wanted in zip(passes(light_verifier(ours), 5), passes(model, 5), strict=True):
             logits = torch.cat([wanted.raw[begin : begin + n] for begin, n in _spans(wanted)])
             np.testing.assert_allclose(found.raw, logits.numpy(), rtol=1e-4, atol=1e-4)
     assert ours.parameters == sum(p.numel() for p in network.parameters())
@@ -219,7 +217,9 @@ def _compare(ours: LightScores, theirs: NumpyScores, asked: list[list[int]]) -> 
     assert ours.read(ours.rank(asked)) == theirs.read(theirs.rank(asked))
     assert ours.read(ours.top(6)[1]) == theirs.read(theirs.top(6)[1])
     np.testing.assert_array_equal(ours.behind(asked), theirs.behind(asked))
-    places = np.concatenate([np.arange(n) < len(d) for n, d in zip(ours.lengths, asked, strict=True)])
+    places = np.concatenate(
+        [np.arange(n) < len(d) for n, d in zip(ours.lengths, asked, strict=True)]
+    )
     for found, wanted in zip(
         [*ours.logprobs(ours.best(), asked), ours.certainty(), ours.top(6)[0], ours.top(99)[0]],
         [*theirs.logprobs(theirs.best(), asked), theirs.certainty(), *theirs.top(6)[:1],
@@ -404,9 +404,7 @@ def test_drafts_of_every_kind_change_nothing(precision: str) -> None:
 @pytest.mark.parametrize("precision", ["int8", "fp32"])
 def test_the_shipped_model_decodes_as_under_torch(precision: str) -> None:
     contents = bundle.read("en")
-    ours = light.verifier_of(
-        light.read_network(contents.architecture, contents.weights, precision)
-    )
+    ours = light.verifier_of(light.read_network(contents.architecture, contents.weights, precision))
     loaded = bundle.load("en", dtype=torch.int8 if precision == "int8" else torch.float32)
     theirs = verifier(prepare(loaded.network))
     texts = [
@@ -534,7 +532,9 @@ def test_a_block_begins_no_later_than_what_is_held() -> None:
         model.verify(memory, [[8], [8]], [2, 2])
 
 
-@pytest.mark.parametrize("content", [b"", b"12345678", b"\xff" * 8 + b"{}" * 99, b"\2" + b"\0" * 7 + b"[]"])
+@pytest.mark.parametrize(
+    "content", [b"", b"12345678", b"\xff" * 8 + b"{}" * 99, b"\2" + b"\0" * 7 + b"[]"]
+)
 def test_files_that_hold_no_tensors(content: bytes, tmp_path: Path) -> None:
     (tmp_path / "model.safetensors").write_bytes(content)
     with pytest.raises(ModelError, match=r"cannot load .*model\.safetensors"):

@@ -24,8 +24,10 @@ from typing import NamedTuple
 
 HERE = Path(__file__).resolve().parent
 
+# gcc 12 loses a store to a vector on the stack where it may assume what lies behind other types.
 FLAGS = (
     *("-std=gnu11", "-O3", "-fPIC", "-ffp-contract=off", "-fno-math-errno"),
+    "-fno-strict-aliasing",
     *("-fvisibility=hidden", "-Wall", "-Wextra"),
 )
 

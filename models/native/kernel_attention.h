@@ -1,31 +1,30 @@
 /* Attention of one query to its keys. */
 
-/* The products of a query with up to 16 keys. `chunks` vectors hold a head, 0 for an odd width. */
+/* The products of a query with four keys from `from` on, in quads. `chunks` vectors hold a head, 0 for
+   an odd width. Behind the last of `keys` it takes any: those are masked afterwards. */
+INLINE vec four_products(const float *q, const float *k, int64_t place, int64_t from, int64_t keys,
+                         int64_t width, const int chunks)
+{
+    vec parts[4];
+    for (int i = 0; i < 4; i++) {
+        const float *key = k + fewer(from + i, keys - 1) * place;
+        vec part = chunks ? times(whole(q), whole(key)) : all(0);
+        for (int c = 1; c < chunks; c++)
+            part = fused(whole(q + 16 * c), whole(key + 16 * c), part);
+        for (int64_t d = 0; d < width && !chunks; d += GEC_LANES)
+            part = fused(load(q + d, width - d), load(key + d, width - d), part);
+        parts[i] = part;
+    }
+    return quads(parts[0], parts[1], parts[2], parts[3]);
+}
+
+/* The products of a query with up to 16 keys. */
 INLINE vec products(const float *q, const float *k, int64_t place, int64_t keys, int64_t width,
                     const int chunks)
 {
-    vec four[4];
-    for (int g = 0; g < 4; g++) {
-        four[g] = all(0);
-        if (4 * g >= keys)
-            continue;
-        vec parts[4];
-        for (int i = 0; i < 4; i++) {
-            const int at = 4 * g + i; /* behind the last any key: masked afterwards */
-            const float *key = k + (at < keys ? at : keys - 1) * place;
-            if (chunks) {
-                parts[i] = times(whole(q), whole(key));
-                for (int c = 1; c < chunks; c++)
-                    parts[i] = fused(whole(q + 16 * c), whole(key + 16 * c), parts[i]);
-            } else {
-                parts[i] = all(0);
-                for (int64_t d = 0; d < width; d += GEC_LANES)
-                    parts[i] = fused(load(q + d, width - d), load(key + d, width - d), parts[i]);
-            }
-        }
-        four[g] = quads(parts[0], parts[1], parts[2], parts[3]);
-    }
-    return quad_sums(four[0], four[1], four[2], four[3]);
+#define FROM(key) keys <= key ? all(0) : four_products(q, k, place, key, keys, width, chunks)
+    const vec a = FROM(0), b = FROM(4), c = FROM(8), d = FROM(12);
+    return quad_sums(a, b, c, d);
 }
 
 /* The sum of values by their weights, over all keys, for `count` vectors of a head from `v` on. */

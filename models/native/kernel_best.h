@@ -1,16 +1,14 @@
 /* The output layer, of which only the best of each row is kept. */
 
-/* What GecBest keeps of a row's logits of one panel. */
+/* What GecBest keeps of a row's logits of one panel; behind the last channel they are -infinity. */
 INLINE void keep_best(const GecBest *best, int64_t row, int64_t panel, int64_t panels,
-                      int64_t channels, const float *logits)
+                      const float *logits)
 {
-    const int64_t base = panel * GEC_PANEL, left = fewer(GEC_PANEL, channels - base);
-    const vec nothing = all(-INFINITY);
-    vec parts[SIXTEENS], top = nothing;
+    const int64_t base = panel * GEC_PANEL;
+    vec parts[SIXTEENS], top = all(-INFINITY);
     uint64_t odd = 0, equal = 0;
     for (int s = 0; s < SIXTEENS; s++) {
-        const int64_t some = left < s * GEC_LANES ? 0 : left - s * GEC_LANES;
-        parts[s] = pick(first(some), load(logits + s * GEC_LANES, some), nothing);
+        parts[s] = whole(logits + s * GEC_LANES);
         odd |= (uint64_t)bits(differ(parts[s], parts[s])) << s * GEC_LANES;
         top = larger(parts[s], top);
     }
@@ -22,14 +20,14 @@ INLINE void keep_best(const GecBest *best, int64_t row, int64_t panel, int64_t p
     best->best[at] = (int32_t)(base + __builtin_ctzll(odd ? odd : equal));
 
     const int64_t wanted = best->wanted ? best->wanted[row] - base : -1;
-    if (wanted >= 0 && wanted < left)
+    if (wanted >= 0 && wanted < GEC_PANEL)
         best->logit[row] = logits[wanted];
 
     if (best->sum) {
         vec total = all(0);
         for (int s = 0; s < SIXTEENS; s++) {
             const vec e = exponential(minus(parts[s], all(largest)));
-            total = plus(total, pick(differ(parts[s], nothing), e, all(0)));
+            total = plus(total, pick(differ(parts[s], all(-INFINITY)), e, all(0)));
         }
         best->sum[at] = sum(total);
     }
@@ -40,14 +38,17 @@ INLINE void keep_best(const GecBest *best, int64_t row, int64_t panel, int64_t p
     {                                                                                     \
         float logits[TILE * GEC_PANEL];                                                   \
         const int64_t panels = gec_panels(p->channels);                                   \
-        for (int64_t panel = begin; panel < end; panel++)                                 \
+        for (int64_t panel = begin; panel < end; panel++) {                               \
+            if ((panel + 1) * GEC_PANEL > p->channels)                                    \
+                for (int i = 0; i < TILE * GEC_PANEL; i++)                                \
+                    logits[i] = -INFINITY;                                                \
             for (int64_t row = 0; row < p->rows; row += TILE) {                           \
                 const int64_t count = fewer(TILE, p->rows - row);                         \
                 some(p, panel, row, count, logits, GEC_PANEL);                            \
                 for (int64_t r = 0; r < count; r++)                                       \
-                    keep_best(best, row + r, panel, panels, p->channels,                  \
-                              logits + r * GEC_PANEL);                                    \
+                    keep_best(best, row + r, panel, panels, logits + r * GEC_PANEL);      \
             }                                                                             \
+        }                                                                                 \
     }
 BEST_PART(best_int8_part, int8_some, GecLinear, INT8_TILE)
 BEST_PART(best_float_part, float_some, GecFloatLinear, FLOAT_TILE)

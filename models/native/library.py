@@ -51,7 +51,7 @@ _SIGNATURES: dict[str, tuple[Any, tuple[Any, ...]]] = {
 class BatchAttention(ctypes.Structure):
     """``GecBatchAttention`` of library.h."""
 
-    _fields_ = [ 
+    _fields_ = [
         *((name, _N) for name in ("batch", "queries", "keys", "heads", "width")),
         *(("q", _P), ("q_row", _N), ("q_place", _N)),
         *(("k", _P), ("k_row", _N), ("k_place", _N)),

@@ -226,7 +226,7 @@ class _Functions:
         def declared(name: str, *arguments: Any, result: Any = c_int) -> Callable[..., Any]:
             function = getattr(handle, name)
             function.argtypes, function.restype = arguments, result
-            return function  # type: ignore[no-any-return]
+            return function
 
         p, n = c_void_p, c_int64
         self.new_model = declared("gec_model_new", p, p, result=c_void_p)

@@ -28,8 +28,9 @@ def sinusoidal(length: int, width: int, kind: str = "sinusoidal") -> Array:
     steps = max(half - 1, 1) if kind == "sinusoidal_tensor2tensor" else width / 2
     rates = half if kind == "sinusoidal_tensor2tensor" else (width + 1) // 2
     # round rates and angles as the code that trained with each kind, or far places differ at 1e-5
-    dtype = np.float64 if kind == "sinusoidal_halves" else np.float32
-    rate = _rounded(np.exp, np.arange(rates, dtype=dtype) * dtype(-math.log(1e4) / steps))
+    dtype = np.dtype(np.float64 if kind == "sinusoidal_halves" else np.float32)
+    exponent: Array = np.arange(rates).astype(dtype) * dtype.type(-math.log(1e4) / steps)
+    rate: Array = np.exp(exponent.astype(np.float64)).astype(dtype)
     table = np.zeros((length, width), np.float32)
     even, odd = (slice(0, None, 2), slice(1, None, 2))
     if kind != "sinusoidal":
@@ -52,8 +53,3 @@ def rotary(length: int, head_width: int, base: float) -> tuple[Array, Array]:
     cosines, sines = np.cos(angle, dtype=np.float64), np.sin(angle, dtype=np.float64)
     return cosines.astype(np.float32), sines.astype(np.float32)
 
-
-def _rounded(function: Any, x: Array) -> Array:
-    """Return a function's values, computed in float64, in the type of ``x``."""
-    found: Array = function(x.astype(np.float64)).astype(x.dtype)
-    return found

@@ -53,6 +53,8 @@ KINDS = {
         PLAIN,
     ),
     "aarch64": (
+        Kind("neon-dot", "DOT", "lanes_neon.h", ("-march=armv8.2-a+dotprod",)),
+        Kind("neon", "0", "lanes_neon.h"),
         PLAIN,
     ),
 }  # fmt: skip
@@ -82,12 +84,17 @@ def default_compiler() -> list[str]:
 
 
 def build(
-    target: Path, compiler: Sequence[str], machine: str, flags: Sequence[str] = ()
+    target: Path,
+    compiler: Sequence[str],
+    machine: str,
+    flags: Sequence[str] = (),
+    program: Path | None = None,
 ) -> list[str]:
-    """Compile the library, or with another suffix than a library's a test's program, to ``target``.
+    """Compile the library to ``target``.
 
     Args:
         flags: for every file, behind the usual ones.
+        program: a C file with a ``main``; what is built is that program, with all in it.
 
     Returns:
         The names of the kinds of kernels in it.
@@ -96,34 +103,42 @@ def build(
         BuildError: there is no compiler, or it cannot compile the plain kernels.
     """
     wanted = kinds(machine)
-    shared = [path for path in sorted(HERE.glob("*.c")) if path.name not in ("kernels.c", "cpu.c")]
+    sources = [path for path in sorted(HERE.glob("*.c")) if path.name not in _BY_KIND]
     with tempfile.TemporaryDirectory() as folder, ThreadPoolExecutor(os.cpu_count()) as pool:
 
         def compile_file(source: Path, name: str, *more: str) -> str:
             made = str(Path(folder, f"{name}.o"))
-            _run([*compiler, *FLAGS, *more, *flags, "-c", str(source), "-o", made])
+            include = f"-I{HERE}"
+            _run([*compiler, *FLAGS, include, *more, *flags, "-c", str(source), "-o", made])
             return made
 
-        def compile_kind(kind: Kind) -> str | BuildError:
+        def compile_kind(kind: Kind) -> str | None:
             try:
                 return compile_file(HERE / "kernels.c", kind.name, *_definitions(kind), *kind.flags)
             except BuildError as error:
-                return error
-
-        others = [pool.submit(compile_file, path, path.stem) for path in shared]
-        made = dict(zip(wanted, pool.map(compile_kind, wanted), strict=True))
-        objects = [job.result() for job in others]
-        for kind, result in made.items():
-            if isinstance(result, BuildError):
                 if kind is PLAIN:
-                    raise result
-                print(f"kernels {kind.name} are left out: {result}", file=sys.stderr)
-        present = {kind: name for kind, name in made.items() if isinstance(name, str)}
+                    raise
+                print(f"kernels {kind.name} are left out: {error}", file=sys.stderr)
+                return None
+
+        others = [
+            pool.submit(compile_file, path, path.stem) for path in [*sources, *_list(program)]
+        ]
+        made = dict(zip(wanted, pool.map(compile_kind, wanted), strict=True))
+        present = {kind: name for kind, name in made.items() if name is not None}
+        objects = [*(job.result() for job in others), *present.values()]
         objects.append(compile_file(HERE / "cpu.c", "cpu", f"-DGEC_TABLES={_tables(present)}"))
         target.parent.mkdir(parents=True, exist_ok=True)
-        _run([*compiler, *flags, "-shared", *objects, *present.values(), "-o", str(target),
-              *_LIBRARIES])  # fmt: skip
+        kind_of_result = ["-shared"] if program is None else []
+        _run([*compiler, *flags, *kind_of_result, *objects, "-o", str(target), *_LIBRARIES])
     return [kind.name for kind in present]
+
+
+_BY_KIND = ("kernels.c", "cpu.c")  # compiled once a kind, or for what kinds there are
+
+
+def _list(path: Path | None) -> list[Path]:
+    return [] if path is None else [path]
 
 
 _LIBRARIES = () if os.name == "nt" else ("-lm", "-lpthread")
@@ -161,10 +176,19 @@ def main() -> None:
     parser.add_argument("target", type=Path)
     parser.add_argument("--machine", default=platform.machine())
     parser.add_argument("--cc", default=shlex.join(default_compiler()))
-    parser.add_argument("flags", nargs="*", help="more flags, behind --")
+    parser.add_argument("--program", type=Path, help="a C file with a main, for a program")
+    parser.add_argument("--flags", default="", help="more flags of the compiler: --flags='-g -O1'")
     args = parser.parse_args()
     try:
-        print(*build(args.target, shlex.split(args.cc), args.machine, args.flags))
+        print(
+            *build(
+                args.target,
+                shlex.split(args.cc),
+                args.machine,
+                shlex.split(args.flags),
+                args.program,
+            )
+        )
     except BuildError as error:
         sys.exit(f"no library: {error}")
 

@@ -367,7 +367,8 @@ PARTS: dict[str, set[str]] = {
 }
 # In the other rooms a part imports those before it.
 MODELS = [
-    f"gec.models.{name}" for name in ("network", "engines", "load", "convert", "fetch", "training")
+    f"gec.models.{name}"
+    for name in ("network", "native", "engines", "load", "convert", "fetch", "training")
 ]
 EVAL = [f"gec.eval.{name}" for name in ("metrics", "compare", "benchmark")]
 PARTS |= {name: {*own[:place]} for own in (MODELS, EVAL) for place, name in enumerate(own)}

@@ -59,21 +59,20 @@ types: .venv/.tests
 	cd build/types && MYPYPATH=. ../../$(BIN)/mypy --strict --config-file ../../pyproject.toml \
 		--cache-dir ../../.mypy_cache --package gec
 
-# A second tree of links, in which the kernel is compiled to stop at what it must not do. Needs gcc.
+# A second tree of links, in which the library is compiled to stop at what it must not do. Needs gcc.
 # libstdc++ comes first, too: else the address sanitizer ends at another library's first exception.
 SANITIZE_INPUTS ?= 2000
 SANITIZE_SEED ?= 0
 
 sanitize: .venv/.tests
-	@rm -rf build/sanitize && mkdir -p build/sanitize/gec/models/engines
+	@rm -rf build/sanitize && mkdir -p build/sanitize/gec/models/native
 	@ln -s "$(CURDIR)"/gec/* build/sanitize/gec/
 	@ln -s "$(CURDIR)/eval" "$(CURDIR)/web" build/sanitize/gec/
-	@ln -s $(addprefix "$(CURDIR)"/,$(filter-out models/engines,$(wildcard models/*))) build/sanitize/gec/models/
-	@ln -s "$(CURDIR)"/models/engines/*.py build/sanitize/gec/models/engines/
-	gcc -g -O1 -fsanitize=address,undefined -fno-sanitize-recover=all -fopenmp -ffp-contract=off \
-		-shared -fPIC $$($(BIN)/python -c 'import sysconfig; print("-I" + sysconfig.get_path("include"))') \
-		models/engines/_native.c -o build/sanitize/gec/models/engines/_native.so
-	for run in "-m pytest -q tests/models/test_native.py tests/models/test_llama.py tests/models/test_quantization.py" \
+	@ln -s $(addprefix "$(CURDIR)"/,$(filter-out models/native,$(wildcard models/*))) build/sanitize/gec/models/
+	@ln -s "$(CURDIR)"/models/native/*.py build/sanitize/gec/models/native/
+	$(BIN)/python models/native/build.py build/sanitize/gec/models/native/_gec_native.so --cc gcc \
+		--flags="-g -O1 -fsanitize=address,undefined -fno-sanitize-recover=all"
+	for run in "-m pytest -q tests/models/test_native.py tests/models/test_light.py tests/models/test_llama.py tests/models/test_quantization.py" \
 		"tests/fuzz_bundles.py --inputs $(SANITIZE_INPUTS) --seed $(SANITIZE_SEED)"; do \
 		PYTHONSAFEPATH=1 PYTHONPATH=build/sanitize:tests OMP_NUM_THREADS=1 \
 			ASAN_OPTIONS=detect_leaks=0:malloc_context_size=5:quarantine_size_mb=64 \

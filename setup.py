@@ -5,11 +5,18 @@ web/; nothing else lands in site-packages. Versions here are lower bounds; const
 The distribution has another name than the package: ``gec`` on the public index is a stranger's.
 """
 
-import os
+import importlib.util
+import platform
 import re
+import sys
 from pathlib import Path
+from types import ModuleType
+from typing import Any
 
 from setuptools import Extension, find_packages, setup
+from setuptools.command.bdist_wheel import bdist_wheel
+from setuptools.command.build_ext import build_ext
+from setuptools.errors import CompileError
 
 HERE = Path(__file__).resolve().parent
 ROOMS = {"gec": "gec", "gec.models": "models", "gec.eval": "eval", "gec.web": "web"}
@@ -33,14 +40,49 @@ def version() -> str:
     return match[1]
 
 
-# Optional: without a compiler the same products are made by torch, more slowly. OpenMP's functions
-# are not linked in: they are those of torch (see the file).
-KERNEL = Extension(
-    "gec.models.engines._native",
-    ["models/engines/_native.c"],
-    extra_compile_args=["-O3", "-fopenmp", "-ffp-contract=off"] if os.name == "posix" else [],
-    optional=True,
-)
+def native(name: str) -> ModuleType:
+    """A module of models/native/, which imports nothing of ours."""
+    spec = importlib.util.spec_from_file_location(name, HERE / "models" / "native" / f"{name}.py")
+    if spec is None or spec.loader is None:
+        raise RuntimeError(f"models/native/{name}.py is missing")
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+class BuildLibrary(build_ext):
+    """Compiles the C library: no extension of one Python, one file serves them all."""
+
+    def get_ext_filename(self, fullname: str) -> str:
+        suffix = {"darwin": ".dylib", "win32": ".dll"}.get(sys.platform, ".so")
+        return str(Path(*fullname.split("."))) + suffix
+
+    def build_extension(self, ext: Extension) -> None:
+        build = native("build")
+        target = Path(self.get_ext_fullpath(ext.name))
+        try:
+            build.build(target, build.default_compiler(), platform.machine())
+        except build.BuildError as error:
+            raise CompileError(f"{error}; torch computes instead, more slowly") from None
+
+
+class Wheel(bdist_wheel):
+    """A wheel for every Python of a platform."""
+
+    def get_tag(self) -> tuple[str, str, str]:
+        return "py3", "none", super().get_tag()[2]
+
+
+def library() -> Extension:
+    """The C library. Optional: without a compiler torch makes the same products, more slowly."""
+    folder = HERE / "models" / "native"
+    sources, headers = (
+        [str(path.relative_to(HERE)) for path in sorted(folder.glob(pattern))]
+        for pattern in ("*.c", "*.h")
+    )
+    options: dict[str, Any] = {"depends": headers, "optional": True}
+    return Extension("gec.models.native._gec_native", sources, **options)
+
 
 BUNDLE_FILES = [
     f"bundles/**/{name}"
@@ -87,7 +129,8 @@ setup(
             "recipes/*.cfg",
         ],
     },
-    ext_modules=[KERNEL],
+    ext_modules=[library()],
+    cmdclass={"build_ext": BuildLibrary, "bdist_wheel": Wheel},
     include_package_data=False,
     zip_safe=False,
     entry_points={"console_scripts": ["gec = gec.cli:main"]},

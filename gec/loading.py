@@ -6,27 +6,38 @@ from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import torch
-
 from gec.correct.corrector import Corrector
 from gec.correct.needless import Budget
 from gec.correct.options import Options
 from gec.decoding.parts import Parts
 from gec.decoding.strategies import parse
-from gec.errors import ConfigError
+from gec.errors import ConfigError, ModelError
+from gec.extras import missing
+from gec.models.load.device import count_gpus as count_gpus
 from gec.models.load.device import device_of as device_of
+from gec.models.load.device import type_of
+from gec.models.native.threads import use as use_threads
 
 if TYPE_CHECKING:
+    from gec.decoding.model import Model
     from gec.generate.generator import Generator
+    from gec.models.load.bundle import Contents
     from gec.models.network.transformer import Transformer
     from gec.text.vocabulary import TextCodec
 
-_DTYPES = {
-    "int8": torch.int8,
-    "fp32": torch.float32,
-    "bf16": torch.bfloat16,
-    "fp16": torch.float16,
-}
+__all__ = [
+    "count_gpus",
+    "device_of",
+    "in_training",
+    "load",
+    "load_generation_parts",
+    "load_generator",
+    "use_threads",
+    "work_of",
+]
+
+_DTYPES = {"int8": "int8", "fp32": "float32", "bf16": "bfloat16", "fp16": "float16"}
+"""Precisions and torch's names of them."""
 
 
 def load(
@@ -68,22 +79,18 @@ def load(
             needs.
         ConfigError: an unknown strategy, precision or device, or numbers out of range.
     """
-    from gec.models.engines.inference import prepare
-    from gec.models.engines.quantization import count_parameters
     from gec.models.load import bundle
-    from gec.models.load.prefixes import verifier
 
     parse(strategy)  # before the weights are read
-    chosen = device_of(device)
-    folder = bundle.find(name_or_path)
-    precision = _precision(precision or bundle.precision_for(folder, chosen), chosen)
-    loaded = bundle.load(name_or_path, device=chosen, dtype=_DTYPES[precision])
-    parameters = count_parameters(loaded.network)
+    kind = type_of(device)
+    precision = _precision(precision or bundle.precision_for(bundle.find(name_or_path), kind), kind)
+    contents = bundle.read(name_or_path)
+    model, facts = _verifier(contents, device or kind, precision)
     return Corrector(
-        Parts(loaded.name, verifier(prepare(loaded.network))),
-        loaded.subwords,
+        Parts(contents.folder.name, model),
+        contents.subwords,
         strategy=strategy,
-        settings=loaded.settings,
+        settings=contents.settings,
         options=Options(
             setting=setting,
             tolerance=tolerance,
@@ -93,17 +100,43 @@ def load(
             dictionary=dictionary,
         ),
         beam_size=beam_size,
-        speller=loaded.speller if spelling else None,
-        ngrams=loaded.ngrams,
-        calibration=loaded.calibration,
-        needless=loaded.needless,
-        about={
-            "bundle": loaded.name,
-            "parameters": parameters,
-            "device": str(chosen),
-            "precision": precision,
-        },
+        speller=contents.speller if spelling else None,
+        ngrams=contents.ngrams,
+        calibration=contents.calibration,
+        needless=contents.needless,
+        about={"bundle": contents.folder.name, **facts, "precision": precision},
     )
+
+
+def _verifier(
+    contents: Contents, device: str, precision: str
+) -> tuple[Model, dict[str, str | int | float]]:
+    """Return a bundle's network as a model: by the engine without torch, or by torch.
+
+    And how many parameters it has, and where it runs.
+    """
+    from gec.models.load import light
+
+    reason = light.refusal(contents.architecture, device, precision)
+    if reason is None:
+        network = light.read_network(contents.architecture, contents.weights, precision)
+        return light.verifier_of(network), {"parameters": network.parameters, "device": "cpu"}
+    try:
+        import torch
+    except ModuleNotFoundError:
+        raise ModelError(f"{reason}: torch has to run it, and {missing('torch')}") from None
+
+    from gec.models.engines.inference import prepare
+    from gec.models.engines.quantization import count_parameters
+    from gec.models.load.verifiers import verifier
+    from gec.models.native.threads import tell_torch
+
+    tell_torch()
+    chosen = device_of(device)
+    bundle = contents.with_network(device=chosen, dtype=getattr(torch, _DTYPES[precision]))
+    parameters = count_parameters(bundle.network)
+    model = verifier(prepare(bundle.network))
+    return model, {"parameters": parameters, "device": str(chosen)}
 
 
 def load_generator(
@@ -152,24 +185,46 @@ def load_generation_parts(
     Raises:
         ModelError, ConfigError: as :func:`load_generator`.
     """
+    from gec.models.load import generation_contents, light
+    from gec.models.load.bundle import find, precision_for
+
+    kind = type_of(device)
+    precision = _precision(precision or precision_for(find(name_or_path), kind), kind)
+    if kind == "cpu":
+        contents = generation_contents.read(name_or_path)
+        found = light.generation_parts(contents, precision)
+        if found is not None:
+            parts, parameters = found
+            about = _about_generation(contents.config, parts.name, parameters, "cpu", precision)
+            return parts, contents.vocabulary, about
+    import torch
+
     from gec.models.engines.inference import prepare
     from gec.models.engines.quantization import count_parameters
     from gec.models.load import generation
-    from gec.models.load.bundle import find, precision_for
+    from gec.models.native.threads import tell_torch
 
+    tell_torch()
     chosen = device_of(device)
-    precision = _precision(precision or precision_for(find(name_or_path), chosen), chosen)
-    bundle = generation.load(name_or_path, device=chosen, dtype=_DTYPES[precision])
-    about: dict[str, str | int] = {
-        "bundle": bundle.name,
-        "task": bundle.config["task"],
-        "parameters": count_parameters(bundle.network),
-        "device": str(chosen),
-        "precision": precision,
-    }
+    dtype = getattr(torch, _DTYPES[precision])
+    bundle = generation.load(name_or_path, device=chosen, dtype=dtype)
+    parameters = count_parameters(bundle.network)
+    about = _about_generation(bundle.config, bundle.name, parameters, str(chosen), precision)
     for network in filter(None, (bundle.network, bundle.nat, *bundle.smaller.values())):
         prepare(network)
     return bundle.parts(), bundle.vocabulary, about
+
+
+def _about_generation(
+    config: Mapping[str, Any], name: str, parameters: int, device: str, precision: str
+) -> dict[str, str | int]:
+    return {
+        "bundle": name,
+        "task": config["task"],
+        "parameters": parameters,
+        "device": device,
+        "precision": precision,
+    }
 
 
 def work_of(
@@ -200,9 +255,10 @@ def in_training(network: Transformer, packed: str) -> Corrector:
     )
 
 
-def _precision(name: str, device: torch.device) -> str:
+def _precision(name: str, device: str) -> str:
+    """Return a precision that can be computed in on a type of device."""
     if name not in _DTYPES:
         raise ConfigError(f"unknown precision {name!r}, expected one of {', '.join(_DTYPES)}")
-    if name == "int8" and device.type != "cpu":
+    if name == "int8" and device != "cpu":
         raise ConfigError(f"int8 runs on a CPU only, not on {device}: take bf16 or fp32")
     return name

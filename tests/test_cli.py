@@ -234,7 +234,7 @@ def test_info(loads: Loads, capsys: Capture, monkeypatch: pytest.MonkeyPatch) ->
     assert main(["info"]) == 0
     assert capsys.readouterr().out == (
         f"version     {__version__}\nbundle      fake\nparameters  3\n"
-        "kernels     none: GEC_NATIVE=off\n"
+        "engine      torch\nkernels     none: GEC_NATIVE=off\n"
     )
     assert main(["info", "--format", "json"]) == 0
     facts = json.loads(capsys.readouterr().out)
@@ -242,6 +242,7 @@ def test_info(loads: Loads, capsys: Capture, monkeypatch: pytest.MonkeyPatch) ->
         "version": __version__,
         "bundle": "fake",
         "parameters": 3,
+        "engine": "torch",
         "kernels": "none: GEC_NATIVE=off",
     }
 

@@ -67,7 +67,7 @@ def test_only_gec_is_installed(distribution: Distribution) -> None:
     assert {name.split(".")[0] for name in packages} == {"gec"}
     assert len(packages) == len(set(packages))
     assert not distribution.py_modules
-    assert [e.name for e in distribution.ext_modules] == ["gec.models.engines._native"]
+    assert [e.name for e in distribution.ext_modules] == ["gec.models.native._gec_native"]
     assert not distribution.data_files
     assert distribution.entry_points == {"console_scripts": ["gec = gec.cli:main"]}
 
@@ -367,7 +367,8 @@ PARTS: dict[str, set[str]] = {
 }
 # In the other rooms a part imports those before it.
 MODELS = [
-    f"gec.models.{name}" for name in ("network", "engines", "load", "convert", "fetch", "training")
+    f"gec.models.{name}"
+    for name in ("network", "native", "engines", "load", "convert", "fetch", "training")
 ]
 EVAL = [f"gec.eval.{name}" for name in ("metrics", "compare", "benchmark")]
 PARTS |= {name: {*own[:place]} for own in (MODELS, EVAL) for place, name in enumerate(own)}

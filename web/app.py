@@ -66,14 +66,12 @@ def _store(config: Config) -> Store:
 
 
 def _load(config: Config) -> Corrector:
-    from gec.loading import load
+    from gec.loading import load, use_threads
     from gec.memory import reuse_memory
 
     reuse_memory()
     if config.torch_threads is not None:
-        import torch
-
-        torch.set_num_threads(config.torch_threads)
+        use_threads(config.torch_threads)
     return load(
         config.model,
         device=config.device,

@@ -27,7 +27,7 @@ from gec.eval.benchmark.study import Options, Study, real, record, replayed
 from gec.files import read_document
 from gec.loading import device_of
 from gec.models.load.bundle import Bundle, load
-from gec.models.load.prefixes import verifier
+from gec.models.load.verifiers import verifier
 
 FOUND = 1
 PROFILED = ("greedy", "iad")
@@ -200,8 +200,8 @@ def speed_part(run: Run) -> tuple[str, bool]:
 
 def profile_part(run: Run) -> str:
     profiles = [
-        profile(
-            model_of(run.bundle.network, precision, run.options.device),
+        profile(  # which looks into torch's modules
+            model_of(run.bundle.network, precision, run.options.device, in_torch=True),
             strategy,
             precision,
             run.sources,

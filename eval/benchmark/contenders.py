@@ -25,7 +25,8 @@ from gec.eval.benchmark.harness import now
 from gec.memory import reuse_memory
 from gec.models.engines.inference import Network, prepare
 from gec.models.engines.quantization import quantize
-from gec.models.load.prefixes import verifier
+from gec.models.load import light
+from gec.models.load.verifiers import verifier
 from gec.text.subwords import Subwords
 
 T = TypeVar("T")
@@ -66,8 +67,13 @@ class Contender(Protocol):
         """Decode sources of like length, at most ``batch_size`` of them at a time."""
 
 
-def model_of(network: Network, precision: str, device: torch.device) -> Model:
+def model_of(
+    network: Network, precision: str, device: torch.device, *, in_torch: bool = False
+) -> Model:
     """Return what the loop decodes with; the network itself stays as it is.
+
+    The engine is the product's, which is not torch if another one can run the network
+    (:mod:`gec.models.load.light`), or torch.
 
     Raises:
         ConfigError: an unknown precision.
@@ -77,9 +83,11 @@ def model_of(network: Network, precision: str, device: torch.device) -> Model:
         raise ConfigError(
             f"unknown precision {precision!r}, expected some of {', '.join(PRECISIONS)}"
         )
-    own = copy.deepcopy(network)
     if device.type == "cpu":
         reuse_memory()  # as the command line does; it serves every engine of this process
+    if not in_torch and light.refusal(network.config, device.type, precision) is None:
+        return light.verifier_of(light.from_torch(network, precision))
+    own = copy.deepcopy(network)
     if precision == "int8":
         return verifier(quantize(own.float().to(device)))
     return verifier(prepare(own.to(device, DTYPES[precision])))
@@ -125,9 +133,14 @@ class Ours:
     engine = "gec"
 
     def __init__(
-        self, model: Model, strategy: str, precision: str = "fp32", limit: int | None = None
+        self,
+        model: Model,
+        strategy: str,
+        precision: str = "fp32",
+        limit: int | None = None,
+        engine: str = engine,
     ) -> None:
-        self.strategy, self.precision = strategy, precision
+        self.engine, self.strategy, self.precision = engine, strategy, precision
         self.decoder = decoder_for(
             strategy, model, LengthLimit(0.0, limit) if limit is not None else None
         )

@@ -112,7 +112,10 @@ def replayed(
     """
     config = architecture(shape, bundle.transformer.config, vocabulary)
     other = random_bundle(bundle, config)
-    models = {name: model_of(other.network, name, options.device) for name in options.precisions}
+    models = {  # in torch, whose logits can be overwritten
+        name: model_of(other.network, name, options.device, in_torch=True)
+        for name in options.precisions
+    }
     replays = {name: Replay(model, outputs) for name, model in models.items()}
     limit = 1 + max(len(output) for output in outputs.values())
     lengths = {source: 1 + len(output) for source, output in outputs.items()}
@@ -214,7 +217,7 @@ class _Judge:
         batch_size: int | None = None,
     ) -> Agreement | None:
         """Return the agreement; None for what has no output of its own to compare."""
-        own = what.engine == Ours.engine
+        own = what.engine in (Ours.engine, "torch")  # the same loop
         if what.strategy == Floor.strategy and not own:
             return None
         size = beam_size(what.strategy)

@@ -22,17 +22,16 @@ def make_engine(
     jobs: int = 1,
 ) -> Correct:
     """Return worker ``number`` of ``jobs``, with its share of the cores and of the GPUs."""
-    import torch
-
     from gec.batch.engine import Engine
+    from gec.loading import count_gpus, use_threads
     from gec.memory import reuse_memory
 
     reuse_memory()
     if threads is None and jobs > 1:
         threads = max(1, (os.cpu_count() or 1) // jobs)
     if threads is not None:
-        torch.set_num_threads(threads)
-    gpus = torch.cuda.device_count()
+        use_threads(threads)
+    gpus = count_gpus()
     if jobs > 1 and gpus and device in (None, "cuda"):
         device = f"cuda:{number % gpus}"
     return Engine(load(device=device), batch_size, tokenized, max_chars)

@@ -65,7 +65,8 @@ def _add_comparisons(parser: Parser) -> None:
         "--peers",
         type=names,
         metavar="NAMES",
-        help="other engines with the same weights: fairseq, ctranslate2, huggingface, or all",
+        help="other engines with the same weights: fairseq, ctranslate2, huggingface, all of "
+        "these (all), or torch (our own loop under torch)",
     )
     add(
         "--fairseq-python",

@@ -9,7 +9,7 @@ from gec.cli.arguments import Parser
 from gec.cli.console import write
 from gec.cli.model_options import add_model_options, load_corrector
 
-SUMMARY = "Show version, bundle, device, precision, threads, kernels."
+SUMMARY = "Show version, bundle, device, precision, threads, engine, kernels."
 
 
 def add_options(parser: Parser) -> None:
@@ -23,10 +23,13 @@ def add_options(parser: Parser) -> None:
 
 
 def run(args: argparse.Namespace) -> None:
-    from gec.models.engines.native import describe
+    from gec.models.load.light import runs
+    from gec.models.native.library import describe
 
     facts: dict[str, str | int | float] = {"version": __version__}
-    facts |= load_corrector(args).info()
+    corrector = load_corrector(args)
+    facts |= corrector.info()
+    facts["engine"] = "light" if runs(getattr(corrector, "model", None)) else "torch"
     facts["kernels"] = describe()
     if args.format == "json":
         import json

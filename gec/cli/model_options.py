@@ -41,7 +41,7 @@ def add_device(add: Add) -> None:
 
 def add_threads(add: Add) -> None:
     """Add --threads."""
-    add("--threads", type=positive, metavar="N", help="CPU threads (default: torch's choice)")
+    add("--threads", type=positive, metavar="N", help="CPU threads (default: one a core)")
 
 
 def add_strategy_options(add: Add) -> None:
@@ -148,11 +148,11 @@ def check_strategy(args: argparse.Namespace) -> None:
 
 
 def use_threads(args: argparse.Namespace) -> None:
-    """Let torch use as many threads as asked for."""
+    """Let networks use as many threads as asked for."""
     if args.threads is not None:
-        import torch
+        from gec.loading import use_threads
 
-        torch.set_num_threads(args.threads)
+        use_threads(args.threads)
 
 
 def load_corrector(args: argparse.Namespace) -> Corrector:

@@ -22,8 +22,8 @@ class BytePairs:
     """The vocabulary of one bundle: ``tokenizer.json`` alone. Meets ``WordCodec``.
 
     >>> words = BytePairs.of({"Ġ": 0, "a": 1, "Ġa": 2, "b": 3}, [("Ġ", "a")])
-    >>> words.encode(["a", "ab"]), words.decode([2, 3, 2])
-    ([2, 2, 3], ['ab', 'a'])
+    >>> words.encode(["a", "ab"]), words.decode([2, 3, 2]), words.decode([])
+    ([2, 2, 3], ['ab', 'a'], [])
     """
 
     markers: frozenset[int] = frozenset()
@@ -84,8 +84,9 @@ class BytePairs:
     def decode_spans(self, ids: Sequence[int]) -> list[tuple[str, int, int]]:
         """Return (word, first token, one past its last token) for each word of ``ids``."""
         starts = [place for place, i in enumerate(ids) if place == 0 or self._starts[i]]
+        ends = [*starts[1:], len(ids)] if starts else []
         spans = []
-        for start, end in zip(starts, [*starts[1:], len(ids)], strict=True):
+        for start, end in zip(starts, ends, strict=True):
             word = b"".join(self._bytes[i] for i in ids[start:end]).decode("utf-8", "replace")
             # the model may write line breaks, which no word holds, and bare blanks, which are none
             spans += [(part, start, end) for part in word.split()]

@@ -26,7 +26,8 @@ from gec.models.convert.huggingface_families import FAMILIES
 from gec.models.convert.output import needs
 from gec.models.engines.scores import TorchScores
 from gec.models.load.foreign import of_huggingface, read_json
-from gec.models.load.prefixes import Prefixed, verifier
+from gec.models.load.prefixes import Prefixed
+from gec.models.load.verifiers import verifier
 
 Processors = Callable[[Tensor, Tensor], Tensor]
 _POSITIONS = ("max_position_embeddings", "n_positions", "max_decoder_position_embeddings")

@@ -1,59 +1,58 @@
-"""The same computations as torch's, by one call each (``_native.c``), for inference on a CPU.
+"""The same computations as torch's, by one call each of the C library, for inference on a CPU.
 
 A block of a sentence is a few thousand numbers: an operation of torch on them takes longer to begin
 than to do. And torch's attention sums in an order that depends on the block's shape, so a token's
 last bits may too. Here every token's result depends on that token alone: decoding a block gives the
-very bits that decoding token by token gives.
+very bits that decoding token by token gives, on every processor.
 
-The extension is built with the package where there is a compiler, and runs where the processor has
-AVX-512, int8 layers where it has VNNI too; elsewhere :func:`available` is False, or for int8
-:func:`int8_available`, and torch does the work.
+The library (:mod:`gec.models.native`) is built with the package where there is a compiler;
+elsewhere :func:`available` is False, and torch does the work.
 
-The extension gets addresses and sizes and believes them. Every tensor of which it gets an address
-is checked here first, at each call: its device, type, shape and layout (:func:`_address`).
+The library gets addresses and sizes and believes them. Every tensor of which it gets an address is
+checked here first, at each call: its device, type, shape and layout (:func:`_address`).
 """
 
 from __future__ import annotations
 
-import importlib
-import os
-from functools import cache
-from types import ModuleType
+import ctypes
 
 import torch
-import torch.nn.functional as F
 from torch import Tensor, nn
+
+from gec.models.native.library import BatchAttention, Library, describe, library
+
+__all__ = [
+    "WIDEST",
+    "LayerNorm",
+    "Linear",
+    "PackedWeights",
+    "RMSNorm",
+    "attention",
+    "available",
+    "describe",
+    "gate",
+    "int8_available",
+    "rotate",
+]
 
 WIDEST = 1 << 16
 """Most inputs of an int8 layer: its sums stay within 32 bits."""
-_PANEL = 64  # channels that are multiplied together
-
-
-@cache
-def _kernels() -> ModuleType | None:
-    if os.environ.get("GEC_NATIVE") == "off":
-        return None
-    try:
-        module = importlib.import_module("gec.models.engines._native")
-    except ImportError:  # no compiler when the package was installed, or torch without OpenMP
-        return None
-    return module if module.supported() > 0 else None
 
 
 def available() -> bool:
-    """Whether this machine has the extension; the environment variable GEC_NATIVE=off hides it."""
-    return _kernels() is not None
+    """Whether this machine has the library; the environment variable GEC_NATIVE=off hides it."""
+    return library() is not None
 
 
 def int8_available() -> bool:
-    """Whether the extension can multiply int8 weights on this processor."""
-    return available() and _loaded().supported() > 1
+    """Whether the library can multiply int8 weights on this processor: wherever there is one."""
+    return available()
 
 
-def _loaded() -> ModuleType:
-    if (module := _kernels()) is None:
-        raise RuntimeError("the extension gec.models.engines._native is not available here")
-    return module
+def _loaded() -> Library:
+    if (found := library()) is None:
+        raise RuntimeError("the C library of gec.models.native is not available here")
+    return found
 
 
 def _as_float(x: Tensor) -> Tensor:
@@ -82,16 +81,22 @@ class PackedWeights:
         self.channels, self.inputs = weight.shape
         if weight.dtype != torch.int8 or self.inputs > WIDEST or not weight.is_cpu:
             raise ValueError(f"int8 weights of at most {WIDEST} inputs, not {weight.dtype}")
-        panels, groups = -(-self.channels // 64), -(-self.inputs // 4)
-        self._panels = weight.new_empty(panels, groups, 64, 4, dtype=torch.uint8)
+        self._library = _loaded()
+        size = self._library.handle.gec_size_int8(self.channels, self.inputs)
+        self._panels = torch.empty(size, dtype=torch.uint8)
         weight = weight.contiguous()
-        _loaded().pack(weight.data_ptr(), self._panels.data_ptr(), self.channels, self.inputs)
-        self._linear = _loaded().linear_int8
+        self._library.function("pack_int8")(
+            weight.data_ptr(), self.channels, self.inputs, self._panels.data_ptr()
+        )
+        self._linear = self._library.function("linear_int8")
 
     def unpack(self) -> Tensor:
         """Return the weights [channels, inputs]."""
-        rows = self._panels.transpose(1, 2).flatten(2).flatten(0, 1)  # [panels * 64, groups * 4]
-        return (rows[: self.channels, : self.inputs].short() - 128).to(torch.int8)
+        weight = torch.empty(self.channels, self.inputs, dtype=torch.int8)
+        self._library.function("unpack_int8")(
+            self._panels.data_ptr(), self.inputs, 0, self.channels, weight.data_ptr()
+        )
+        return weight
 
     def product(self, x: Tensor, scale: Tensor, bias: Tensor | None, relu: bool = False) -> Tensor:
         """Map float x [N, inputs] to [N, channels], quantizing x row by row.
@@ -101,23 +106,30 @@ class PackedWeights:
         that holds NaN or an infinity gives NaN.
         """
         count, inputs = x.shape
-        if inputs != self.inputs:  # torch would refuse, the extension would read on
+        if inputs != self.inputs:  # torch would refuse, the library would read on
             raise ValueError(f"{inputs} values a row, the layer takes {self.inputs}")
         x = _as_float(x).contiguous()
         y = x.new_empty(count, self.channels)
-        self._linear(
-            x.data_ptr(),
-            count,
-            inputs,
-            self._panels.data_ptr(),
-            self.channels,
-            _address(scale, self.channels),
-            _address(bias, self.channels),
-            relu,
-            y.data_ptr(),
-            torch.get_num_threads(),
+        _check_memory(
+            self._linear(
+                x.data_ptr(),
+                count,
+                inputs,
+                self._panels.data_ptr(),
+                self.channels,
+                _address(scale, self.channels),
+                _address(bias, self.channels),
+                relu,
+                y.data_ptr(),
+                torch.get_num_threads(),
+            )
         )
         return y
+
+
+def _check_memory(done: int) -> None:
+    if not done:
+        raise MemoryError("no memory for a layer's rows")
 
 
 class Linear(nn.Module):
@@ -134,10 +146,15 @@ class Linear(nn.Module):
         super().__init__()
         self.out_features, self.in_features = weight.shape
         self.relu = False
-        padded = F.pad(_as_float(weight), (0, 0, 0, -self.out_features % _PANEL))
-        self._panels = padded.view(-1, _PANEL, self.in_features).transpose(1, 2).contiguous()
+        self._library = _loaded()
+        size = self._library.handle.gec_size_float(self.out_features, self.in_features)
+        self._panels = torch.empty(size // 4, dtype=torch.float32)
+        weight = _as_float(weight).contiguous()
+        self._library.function("pack_float")(
+            weight.data_ptr(), self.out_features, self.in_features, self._panels.data_ptr()
+        )
         self.register_buffer("bias", None if bias is None else _as_float(bias).contiguous())
-        self._linear = _loaded().linear_float
+        self._linear = self._library.function("linear_float")
 
     @classmethod
     def of(cls, linear: nn.Linear) -> Linear:
@@ -148,11 +165,15 @@ class Linear(nn.Module):
     @property
     def weight(self) -> Tensor:
         """The weights [out, in]."""
-        return self._panels.transpose(1, 2).flatten(0, 1)[: self.out_features]
+        weight = torch.empty(self.out_features, self.in_features, dtype=torch.float32)
+        self._library.function("unpack_float")(
+            self._panels.data_ptr(), self.in_features, 0, self.out_features, weight.data_ptr()
+        )
+        return weight
 
     def forward(self, x: Tensor) -> Tensor:
         """Map [..., in] to [..., out]."""
-        if x.shape[-1] != self.in_features:  # torch would refuse, the extension would read on
+        if x.shape[-1] != self.in_features:  # torch would refuse, the library would read on
             raise ValueError(f"{x.shape[-1]} values a row, the layer takes {self.in_features}")
         x = _as_float(x).contiguous()
         y = x.new_empty(*x.shape[:-1], self.out_features)
@@ -192,15 +213,15 @@ class LayerNorm(nn.LayerNorm):
         width = self.weight.shape[0]
         x = _rows(x, width)
         y = torch.empty_like(x)
-        _loaded().layer_norm(
+        _loaded().function("layer_norm")(
             x.data_ptr(),
             x.numel() // width,
             width,
             _address(self.weight, width),
             _address(self.bias, width),
             y.data_ptr(),
-            torch.get_num_threads(),
             self.eps,
+            torch.get_num_threads(),
         )
         return y
 
@@ -218,14 +239,14 @@ class RMSNorm(nn.Module):
         width = self.weight.shape[0]
         x = _rows(x, width)
         y = torch.empty_like(x)
-        _loaded().rms_norm(
+        _loaded().function("rms_norm")(
             x.data_ptr(),
             x.numel() // width,
             width,
             _address(self.weight, width),
             y.data_ptr(),
-            torch.get_num_threads(),
             self.epsilon,
+            torch.get_num_threads(),
         )
         return y
 
@@ -236,7 +257,7 @@ def rotate(x: Tensor, heads: int, cos: Tensor, sin: Tensor) -> Tensor:
     cos, sin = _as_float(cos).contiguous(), _as_float(sin).contiguous()
     if heads > present or width % 2:
         raise ValueError(f"{heads} heads of even width, not {list(x.shape)}")
-    _loaded().rotate(
+    _loaded().function("rotate")(
         _address(x, count, present, width),
         count,
         present * width,
@@ -256,7 +277,7 @@ def gate(x: Tensor) -> Tensor:
         raise ValueError(f"gate and values are as wide, not {x.shape[-1]} together")
     width = x.shape[-1] // 2
     y = x.new_empty(*x.shape[:-1], width)
-    _loaded().gate(
+    _loaded().function("gate")(
         x.data_ptr(), x.numel() // (2 * width), width, y.data_ptr(), torch.get_num_threads()
     )
     return y
@@ -285,7 +306,7 @@ def attention(
         mask = mask.expand(batch, 1, queries, keys)  # its strides say which dimensions are one
         seen = mask.data_ptr(), mask.stride(0), mask.stride(2)
     y = q.new_empty(batch, queries, heads * width)
-    _loaded().attention(
+    call = BatchAttention(
         batch,
         queries,
         keys,
@@ -295,31 +316,12 @@ def attention(
         *seen,
         causal,
         y.data_ptr(),
-        torch.get_num_threads(),
         width**-0.5 if scale is None else scale,
     )
+    _check_memory(_loaded().function("attention")(ctypes.byref(call), torch.get_num_threads()))
     return y
 
 
 def _heads_together(x: Tensor) -> Tensor:
     """Return x [B, T, H, d] with each place's heads one after another in memory."""
     return x if x.stride(3) == 1 and x.stride(2) == x.shape[3] else x.contiguous()
-
-
-def describe() -> str:
-    """Return which kernels a network on a CPU computes with, or why there are none."""
-    if os.environ.get("GEC_NATIVE") == "off":
-        return "none: GEC_NATIVE=off"
-    try:
-        level = int(importlib.import_module("gec.models.engines._native").supported())
-    except ImportError as error:
-        reason = " ".join(str(error).split())
-        return f"none: not compiled when gec was installed, or not loadable ({reason})"
-    return _LEVELS[level]
-
-
-_LEVELS = (
-    "none: this processor lacks AVX-512",
-    "AVX-512 (float32)",
-    "AVX-512 VNNI (float32 and int8)",
-)

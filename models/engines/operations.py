@@ -22,8 +22,9 @@ from gec.decoding.model import Model
 from gec.decoding.scores import Scores
 from gec.decoding.strategies import Parts
 from gec.errors import ModelError
+from gec.models.engines.light import LightVerifier
 from gec.models.engines.verifier import Verifier
-from gec.models.network.transformer import Transformer, TransformerConfig
+from gec.models.network.transformer_config import TransformerConfig
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,11 +131,8 @@ def counted(parts: Parts) -> tuple[Parts, list[Counted]]:
     Raises:
         ModelError: the verifier is not a bare Transformer.
     """
-    models = [
-        Counted(model, model.network.config)
-        for model in (parts.model, *parts.smaller)
-        if isinstance(model, Verifier) and isinstance(model.network, Transformer)
-    ]
+    pairs = [(model, _config_of(model)) for model in (parts.model, *parts.smaller)]
+    models = [Counted(model, config) for model, config in pairs if config is not None]
     if not models or models[0].model is not parts.model:
         raise ModelError(f"the work of {parts.name} is not counted: ids stand before its outputs")
     verifier, *smaller = models
@@ -142,3 +140,11 @@ def counted(parts: Parts) -> tuple[Parts, list[Counted]]:
         replace(parts, model=verifier, smaller=tuple(smaller), blocks=None, heads=None, early=None),
         models,
     )
+
+
+def _config_of(model: Model) -> TransformerConfig | None:
+    """Return the settings of the Transformer that a bare verifier runs; None: it is another one."""
+    if not isinstance(model, Verifier | LightVerifier):
+        return None
+    config = model.network.config
+    return config if isinstance(config, TransformerConfig) else None

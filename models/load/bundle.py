@@ -4,10 +4,13 @@
 model ``ngrams.bin`` are optional. A converted bundle names its foreign tokenizer in ``config.json``
 (:mod:`gec.models.load.foreign`).
 
-Loading one executes nothing: JSON and safetensors only. A bundle is untrusted: whatever its files
-hold, loading it gives a bundle or a ModelError, and takes no more memory than a small multiple of
-the files (docs/security.md). Weights are stored in float16 or int8 and computed in the precision
-asked for; ``precision`` in ``config.json`` is the one for a CPU.
+:func:`read` reads all but the weights and needs no torch; :func:`load` reads the network, too, as
+torch has it.
+
+Loading a bundle executes nothing: JSON and safetensors only. A bundle is untrusted: whatever its
+files hold, loading it gives a bundle or a ModelError, and takes no more memory than a small
+multiple of the files (docs/security.md). Weights are stored in float16 or int8 and computed in the
+precision asked for; ``precision`` in ``config.json`` is the one for a CPU.
 """
 
 from __future__ import annotations
@@ -16,36 +19,41 @@ import json
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import Any, cast
-
-import torch
+from typing import TYPE_CHECKING, Any, cast
 
 from gec.correct.confidence import Calibration
 from gec.correct.needless import Needless, read_kinds
 from gec.correct.options import BALANCED, Setting
 from gec.errors import ConfigError, ModelError
-from gec.models.engines.inference import Network
 from gec.models.load.foreign import ForeignSubwords
 from gec.models.load.places import BUNDLES, find
-from gec.models.load.weights import check_sizes, laid_out, read_weights, write_weights
-from gec.models.network.llama import Llama, LlamaConfig
-from gec.models.network.transformer import Transformer, TransformerConfig
+from gec.models.load.sizes import check_sizes
+from gec.models.network.llama_config import LlamaConfig
+from gec.models.network.transformer_config import TransformerConfig
 from gec.text.byte_pairs import BytePairs
 from gec.text.ngrams import NGrams
 from gec.text.spelling import Speller
 from gec.text.subwords import Subwords, WordCodec
 from gec.untrusted import read_json
 
+if TYPE_CHECKING:
+    import torch
+
+    from gec.models.engines.inference import Network
+    from gec.models.network.transformer import Transformer
+
 __all__ = [
     "BUNDLES",
     "FORMAT",
     "PRECISIONS",
     "Bundle",
+    "Contents",
     "check_vocabulary",
     "find",
     "is_corrector",
     "load",
     "precision_for",
+    "read",
     "read_config",
     "save",
     "update",
@@ -53,6 +61,7 @@ __all__ = [
 ]
 
 FORMAT = 1
+WEIGHTS = "model.safetensors"
 PRECISIONS = ("int8", "fp32", "bf16", "fp16")
 
 
@@ -92,6 +101,8 @@ class Bundle:
     @property
     def transformer(self) -> Transformer:
         """The network if it is an encoder-decoder; another kind raises ModelError."""
+        from gec.models.network.transformer import Transformer
+
         if not isinstance(self.network, Transformer):
             raise ModelError(f"{self.name} is a decoder alone: this needs an encoder and a decoder")
         return self.network
@@ -102,13 +113,81 @@ def is_corrector(folder: Path) -> bool:
     return (folder / "config.json").is_file() and read_config(folder).get("task") == "gec"
 
 
+@dataclass(frozen=True, slots=True)
+class Contents:
+    """What a bundle holds beside its weights.
+
+    Attributes:
+        folder: where it lies; its name is the bundle's.
+        config, subwords, speller, ngrams, settings, calibration, needless: as of :class:`Bundle`.
+        architecture: the network's settings, checked against the file of its weights.
+    """
+
+    folder: Path
+    config: dict[str, Any]
+    architecture: TransformerConfig | LlamaConfig
+    subwords: WordCodec
+    speller: Speller | None
+    ngrams: NGrams | None
+    settings: dict[str, Setting]
+    calibration: Calibration
+    needless: Mapping[str, Needless]
+
+    @property
+    def weights(self) -> Path:
+        """The file of the network's weights."""
+        return self.folder / WEIGHTS
+
+    def with_network(
+        self, *, device: torch.device | str = "cpu", dtype: torch.dtype | None = None
+    ) -> Bundle:
+        """Read the weights; return the bundle with its network in torch, float32 by default.
+
+        Raises:
+            ModelError: the weights are not the network's, or broken.
+        """
+        import torch
+
+        from gec.models.load.weights import laid_out, read_weights
+        from gec.models.network.llama import Llama
+        from gec.models.network.transformer import Transformer
+
+        with laid_out():
+            network: Network = (
+                Llama(self.architecture)
+                if isinstance(self.architecture, LlamaConfig)
+                else Transformer(self.architecture)
+            )
+        read_weights(network, self.weights, dtype or torch.float32)
+        return Bundle(
+            self.folder.name,
+            self.config,
+            network.to(device).eval(),
+            self.subwords,
+            self.speller,
+            self.ngrams,
+            self.settings,
+            self.calibration,
+            self.needless,
+        )
+
+
 def load(
-    name_or_path: str, *, device: torch.device | str = "cpu", dtype: torch.dtype = torch.float32
+    name_or_path: str, *, device: torch.device | str = "cpu", dtype: torch.dtype | None = None
 ) -> Bundle:
-    """Load a bundle.
+    """Load a bundle with its network in torch, float32 by default.
 
     Raises:
         ModelError: it does not exist, is incomplete, broken or of another format version.
+    """
+    return read(name_or_path).with_network(device=device, dtype=dtype)
+
+
+def read(name_or_path: str) -> Contents:
+    """Read a bundle but for its weights.
+
+    Raises:
+        ModelError: as of :func:`load`.
     """
     folder = find(name_or_path)
     config = read_config(folder)
@@ -124,21 +203,14 @@ def load(
         needless = read_kinds(config.get("needless", {}))
     except ConfigError as error:
         raise ModelError(f"{folder / 'config.json'}, needless: {error}") from error
-    architecture = _architecture(config["network"], folder / "model.safetensors")
+    architecture = _architecture(config["network"], folder / WEIGHTS)
     foreign = config.get("tokenizer")
     subwords = _codec(folder, architecture, foreign)
     check_vocabulary(folder, len(subwords), architecture, exactly=not foreign)
-    with laid_out():
-        network: Network = (
-            Llama(architecture)
-            if isinstance(architecture, LlamaConfig)
-            else Transformer(architecture)
-        )
-    read_weights(network, folder / "model.safetensors", dtype)
-    return Bundle(
-        folder.name,
+    return Contents(
+        folder,
         config,
-        network.to(device).eval(),
+        architecture,
         subwords,
         Speller.load(folder),
         NGrams.load(folder),
@@ -179,9 +251,9 @@ def read_config(folder: Path) -> dict[str, Any]:
     return cast(dict[str, Any], config)
 
 
-def precision_for(folder: Path, device: torch.device) -> str:
-    """Return the precision to run a bundle in if none is asked for."""
-    if device.type == "cuda":
+def precision_for(folder: Path, device: str) -> str:
+    """Return the precision to run a bundle in if none is asked for, on a type of device."""
+    if device == "cuda":
         return "bf16"
     precision: str = read_config(folder).get("precision", "fp32")
     if precision not in PRECISIONS:
@@ -201,15 +273,22 @@ def check_vocabulary(
         raise ModelError(f"{folder}: tokenizer.json has {entries} entries, config.json says {size}")
 
 
-def save(bundle: Bundle, folder: Path, *, dtype: torch.dtype = torch.float16) -> None:
-    """Write a bundle; ``config.json`` last, so that a broken write is not taken for a bundle."""
+def save(bundle: Bundle, folder: Path, *, dtype: torch.dtype | None = None) -> None:
+    """Write a bundle, its weights in float16 or ``dtype``.
+
+    ``config.json`` comes last, so that a broken write is not taken for a bundle.
+    """
+    import torch
+
+    from gec.models.load.weights import write_weights
+
     folder.mkdir(parents=True, exist_ok=True)
     bundle.subwords.save(folder)
     if bundle.speller:
         bundle.speller.save(folder)
     if bundle.ngrams:
         bundle.ngrams.save(folder)
-    write_weights(bundle.network, folder / "model.safetensors", dtype)
+    write_weights(bundle.network, folder / WEIGHTS, dtype or torch.float16)
     precision = {"precision": "int8"} if dtype == torch.int8 else {}
     write_config(bundle.config | precision, folder)
 

@@ -14,31 +14,34 @@ A folder as in :mod:`gec.models.load.bundle`, whose ``tokenizer.json`` is a
 
 from __future__ import annotations
 
-import hashlib
-import json
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 
 import torch
 from safetensors.torch import save_file
 
 from gec.decoding.decoder import LengthLimit
 from gec.decoding.parts import Parts
-from gec.errors import ConfigError, ModelError
+from gec.errors import ModelError
 from gec.models.engines.eager import RememberingEngine
 from gec.models.engines.exit_verifier import EarlyExitVerifier
 from gec.models.engines.heads_verifier import HeadsVerifier
 from gec.models.engines.nat_blocks import TransformerBlocks
 from gec.models.engines.quantization import check_finite, count_parameters
 from gec.models.engines.verifier import Verifier
-from gec.models.load.bundle import check_vocabulary, read_config, write_config
-from gec.models.load.foreign import ForeignSubwords, TextTokenizer
-from gec.models.load.places import find
-from gec.models.load.prefixes import engine, verifier
+from gec.models.load.bundle import WEIGHTS, write_config
+from gec.models.load.generation_contents import (
+    TASKS,
+    drafter_config,
+    fingerprint,
+    limits,
+    read,
+)
+from gec.models.load.sizes import check_sizes
+from gec.models.load.verifiers import engine, verifier
 from gec.models.load.weights import (
-    check_sizes,
     laid_out,
     read_tensors,
     read_weights,
@@ -48,9 +51,17 @@ from gec.models.load.weights import (
 from gec.models.network.heads import Heads
 from gec.models.network.nat import NatConfig, NatTransformer
 from gec.models.network.transformer import Transformer, TransformerConfig
-from gec.text.vocabulary import OwnVocabulary, TextCodec, load_vocabulary
+from gec.text.vocabulary import OwnVocabulary, TextCodec
 
-TASKS = ("translation", "summarization", "simplification")
+__all__ = [
+    "TASKS",
+    "GenerationBundle",
+    "fingerprint",
+    "largest_first",
+    "load",
+    "save",
+    "save_drafter",
+]
 
 
 @dataclass(slots=True)
@@ -97,16 +108,14 @@ class GenerationBundle:
                 model = Verifier(remembering)
             blocks = TransformerBlocks(self.nat, remembering)
         heads = HeadsVerifier(runs, self.heads) if self.heads else None
-        most = model.max_positions - 1
-        longest = min(self.config.get("longest", most), most)
-        split = self.config.get("split", True)
+        limit, longest, split = limits(self.config, model.max_positions)
         layers = self.config.get("early_exit")
         return Parts(
             self.name,
             model,
             blocks,
             heads,
-            self.limit,
+            limit,
             longest,
             split,
             smaller=tuple(verifier(n) for n in largest_first(self.smaller.values())),
@@ -123,15 +132,6 @@ def _own(bundle: GenerationBundle) -> OwnVocabulary:
     return bundle.vocabulary
 
 
-def fingerprint(vocabulary: TextCodec) -> str:
-    """Return a hash of any bundle's vocabulary; it differs if ids mean other tokens."""
-    if isinstance(vocabulary, OwnVocabulary):
-        return vocabulary.fingerprint
-    foreign = cast(TextTokenizer, vocabulary)
-    tokens = json.dumps([foreign.token(i) for i in range(len(foreign))])
-    return hashlib.sha256(tokens.encode()).hexdigest()[:16]
-
-
 def largest_first(networks: Iterable[Transformer]) -> list[Transformer]:
     """Return networks by their number of weights."""
     return sorted(networks, key=count_parameters, reverse=True)
@@ -146,50 +146,26 @@ def load(
         ModelError: it does not exist, is incomplete, broken, of another format version or for
             correcting; or its drafter was made for another vocabulary.
     """
-    folder = find(name_or_path)
-    config = read_config(folder)
-    if config.get("task") not in TASKS:
-        raise ModelError(
-            f"{folder} is a bundle for {config.get('task')!r}, not for {', '.join(TASKS)}: "
-            "use gec correct"
-        )
-    _check_config(folder, config)
-    architecture = TransformerConfig.from_dict(config["network"])
-    check_sizes(architecture, folder / "model.safetensors")
-    foreign = config.get("tokenizer")
-    vocabulary: TextCodec = (
-        ForeignSubwords.of(folder, foreign).tokenizer if foreign else load_vocabulary(folder)
-    )
-    check_vocabulary(folder, len(vocabulary), architecture, exactly=not foreign)
+    found = read(name_or_path)
+    folder, config = found.folder, found.config
     with laid_out():
-        network = Transformer(architecture)
-    read_weights(network, folder / "model.safetensors", dtype)
-    bundle = GenerationBundle(folder.name, config, network.to(device).eval(), vocabulary)
-    if (folder / "drafter" / "config.json").is_file():
+        network = Transformer(found.architecture)
+    read_weights(network, folder / WEIGHTS, dtype)
+    bundle = GenerationBundle(folder.name, config, network.to(device).eval(), found.vocabulary)
+    if found.has_drafter:
         bundle.nat = _load_drafter(folder / "drafter", bundle, dtype).to(device).eval()
     if "heads" in config:
-        bundle.heads = _load_heads(folder, config, architecture, dtype).to(device).eval()
-    for path in sorted(folder.glob("smaller/*/config.json")):
-        bundle.smaller[path.parent.name] = _load_smaller(path.parent, bundle, dtype).to(device)
+        bundle.heads = _load_heads(folder, config, found.architecture, dtype).to(device).eval()
+    for name, own in found.smaller().items():
+        path = folder / "smaller" / name / WEIGHTS
+        bundle.smaller[name] = _load_smaller(own, path, dtype).to(device)
     return bundle
 
 
-def _check_config(folder: Path, config: Mapping[str, Any]) -> None:
-    """Raise ModelError if what the decoding is told by ``config.json`` makes no sense."""
-    where = folder / "config.json"
-    try:
-        LengthLimit(**config.get("limit", {}))
-    except (TypeError, ConfigError) as error:
-        raise ModelError(f"{where}, limit: {error}") from error
-    for name in ("longest", "early_exit"):
-        if name in config and (type(config[name]) is not int or config[name] < 1):
-            raise ModelError(f"{where}: {name} must be a positive integer, not {config[name]!r}")
-    if not isinstance(config.get("split", True), bool):
-        raise ModelError(f"{where}: split must be true or false, not {config['split']!r}")
-
-
 def _load_drafter(folder: Path, bundle: GenerationBundle, dtype: torch.dtype) -> NatTransformer:
-    config, network_config = _drafter_config(folder, bundle, "nat")
+    config, network_config = drafter_config(
+        folder, bundle.name, bundle.vocabulary, bundle.network.config, "nat"
+    )
     nat = NatConfig.from_dict(config.get("nat", {}))
     check_sizes(network_config, folder / "model.safetensors", encoder=not nat.shared_encoder)
     with laid_out():
@@ -198,34 +174,11 @@ def _load_drafter(folder: Path, bundle: GenerationBundle, dtype: torch.dtype) ->
     return network
 
 
-def _load_smaller(folder: Path, bundle: GenerationBundle, dtype: torch.dtype) -> Transformer:
-    _, network_config = _drafter_config(folder, bundle, "autoregressive")
-    check_sizes(network_config, folder / "model.safetensors")
+def _load_smaller(config: TransformerConfig, path: Path, dtype: torch.dtype) -> Transformer:
     with laid_out():
-        network = Transformer(network_config)
-    read_weights(network, folder / "model.safetensors", dtype)
+        network = Transformer(config)
+    read_weights(network, path, dtype)
     return network.eval()
-
-
-def _drafter_config(
-    folder: Path, bundle: GenerationBundle, kind: str
-) -> tuple[dict[str, Any], TransformerConfig]:
-    """Return a drafter's ``config.json``, and its network's that shares the verifier's ids."""
-    config = read_config(folder)
-    if config.get("kind") != kind:
-        raise ModelError(f"{folder}: unknown kind of drafter {config.get('kind')!r}, not {kind!r}")
-    if config.get("vocabulary") != fingerprint(bundle.vocabulary):
-        raise ModelError(
-            f"{folder} was made for another vocabulary than {bundle.name}'s: "
-            "train the drafter on the verifier's own prepared data"
-        )
-    network_config = TransformerConfig.from_dict(config["network"])
-    verifier = bundle.network.config
-    for name in ("vocab_size", "pad_id", "bos_id", "eos_id"):
-        mine, theirs = getattr(network_config, name), getattr(verifier, name)
-        if mine != theirs:
-            raise ModelError(f"{folder}: {name} is {mine}, the verifier's is {theirs}")
-    return config, network_config
 
 
 def _load_heads(

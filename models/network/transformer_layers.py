@@ -15,6 +15,7 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 from gec.models.network.cache import LayerCache, Positions
+from gec.models.network.positions import sinusoidal
 from gec.models.network.transformer_config import TransformerConfig
 
 ACTIVATIONS: dict[str, Callable[[Tensor], Tensor]] = {
@@ -26,25 +27,8 @@ ACTIVATIONS: dict[str, Callable[[Tensor], Tensor]] = {
 
 
 def sinusoidal_positions(length: int, width: int, kind: str = "sinusoidal") -> Tensor:
-    """Return the fixed table [length, width] of Vaswani et al. 2017, section 3.5, or a variant.
-
-    The kinds are those of :class:`TransformerConfig`. The kind of tensor2tensor divides by half the
-    width minus one, so the slowest rate is 1e-4 itself; an odd width ends in a zero.
-    """
-    cpu = torch.device("cpu")  # even if the weights are on the meta device
-    half = width // 2
-    steps = max(half - 1, 1) if kind == "sinusoidal_tensor2tensor" else width / 2
-    rates = half if kind == "sinusoidal_tensor2tensor" else (width + 1) // 2
-    # use the precision of the code that trained with each kind, or far places differ at 1e-5
-    dtype = torch.float64 if kind == "sinusoidal_halves" else torch.float32
-    rate = torch.exp(torch.arange(rates, dtype=dtype, device=cpu) * (-math.log(1e4) / steps))
-    angle = torch.arange(length, dtype=dtype, device=cpu)[:, None] * rate  # [length, rates]
-    table = torch.zeros(length, width, device=cpu)
-    if kind == "sinusoidal":
-        table[:, 0::2], table[:, 1::2] = angle.sin(), angle[:, :half].cos()
-    else:
-        table[:, :rates], table[:, rates : rates + half] = angle.sin(), angle[:, :half].cos()
-    return table
+    """Return :func:`gec.models.network.positions.sinusoidal` as a tensor [length, width]."""
+    return torch.from_numpy(sinusoidal(length, width, kind))
 
 
 def relative_buckets(distance: Tensor, config: TransformerConfig, *, both_ways: bool) -> Tensor:

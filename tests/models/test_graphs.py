@@ -35,7 +35,7 @@ from gec.models.engines.eager import EagerEngine
 from gec.models.engines.engine import Block
 from gec.models.engines.graphs import Body, GraphEngine, rounded, uncaptured
 from gec.models.engines.verifier import TransformerVerifier, Verifier
-from gec.models.load.prefixes import engine, verifier
+from gec.models.load.verifiers import engine, verifier
 from gec.models.network.transformer import Transformer
 
 NETWORKS: dict[str, dict[str, Any]] = {

@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import os
 import shutil
-import sys
 from collections.abc import Callable
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -25,44 +23,19 @@ from gec.models.network import transformer
 from gec.models.network.transformer import Transformer
 
 needs_extension = pytest.mark.skipif(
-    not native.int8_available(), reason="no compiler, or a processor without AVX-512 VNNI"
+    not native.int8_available(), reason="no compiler when gec was installed"
 )
 
 
 def test_it_is_there_where_it_can_be() -> None:
-    cpu = Path("/proc/cpuinfo")
-    can = sys.platform == "linux" and cpu.exists() and "avx512_vnni" in cpu.read_text("utf-8")
-    wanted = can and shutil.which("cc") and os.environ.get("GEC_NATIVE") != "off"
+    wanted = shutil.which("cc") and os.environ.get("GEC_NATIVE") != "off"
     assert native.int8_available() or not wanted
 
 
 def test_it_can_be_left_out(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("GEC_NATIVE", "off")
-    native._kernels.cache_clear()
-    try:
-        assert not native.available()
-        assert isinstance(Int8Linear.of(nn.Linear(4, 4))._weight, Tensor)
-    finally:
-        native._kernels.cache_clear()
-
-
-@pytest.mark.parametrize(
-    ("level", "said"),
-    [(0, "none: this processor"), (1, "AVX-512 (float32)"), (2, "AVX-512 VNNI (float32 and int8)")],
-)
-def test_the_kernels_are_described(level: int, said: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.delenv("GEC_NATIVE", raising=False)
-    extension = SimpleNamespace(supported=lambda: level)
-    monkeypatch.setitem(sys.modules, "gec.models.engines._native", extension)
-    assert native.describe().startswith(said)
-
-
-def test_missing_kernels_are_explained(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.delenv("GEC_NATIVE", raising=False)
-    monkeypatch.setitem(sys.modules, "gec.models.engines._native", None)
-    assert native.describe().startswith("none: not compiled when gec was installed")
-    monkeypatch.setenv("GEC_NATIVE", "off")
-    assert native.describe() == "none: GEC_NATIVE=off"
+    assert not native.available()
+    assert isinstance(Int8Linear.of(nn.Linear(4, 4))._weight, Tensor)
 
 
 @needs_extension

@@ -10,7 +10,8 @@ from fake_models import BOS, tiny_network
 from gec.decoding.decoder import Decoder
 from gec.decoding.drafters.copy import CopyDrafter
 from gec.models.engines.verifier import TransformerVerifier
-from gec.models.load.prefixes import Prefixed, prefixed, verifier
+from gec.models.load.prefixes import Prefixed, prefixed
+from gec.models.load.verifiers import verifier
 
 
 def test_rows_of_a_ragged_block_score_as_each_alone() -> None:

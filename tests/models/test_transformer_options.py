@@ -17,7 +17,8 @@ from gec.decoding.decoder import Decoder
 from gec.decoding.drafters.copy import CopyDrafter
 from gec.errors import ModelError
 from gec.models.engines.verifier import TransformerVerifier, Verifier
-from gec.models.load.prefixes import Prefixed, verifier
+from gec.models.load.prefixes import Prefixed
+from gec.models.load.verifiers import verifier
 from gec.models.network.transformer import (
     Transformer,
     TransformerConfig,

@@ -186,7 +186,7 @@ HOSTILE: dict[str, tuple[Damage, str]] = {
     "an infinite bias": (
         tensor("encoder.0.ffn.up.bias", lambda x: x.float() / 0), "up.bias holds NaN or infinity",
     ),
-    "one bias": (tensor("encoder.0.ffn.up.bias", lambda x: x[:1]), "bias: float32"),
+    "one bias": (tensor("encoder.0.ffn.up.bias", lambda x: x[:1]), r"up\.bias: (float32|\[1\])"),
     "an int8 bias": (tensor("encoder.0.ffn.up.bias", torch.Tensor.char), "up.bias"),
     "an int8 scale": (tensor("embedding.weight.scale", torch.Tensor.char), "embedding.weight"),
     "a scale less": (tensor("embedding.weight.scale", lambda x: x[1:]), "embedding.weight.scale"),

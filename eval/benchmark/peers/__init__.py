@@ -1,4 +1,4 @@
-"""Other engines with the same weights: fairseq, CTranslate2, Hugging Face.
+"""Other engines with the same weights: fairseq, CTranslate2, Hugging Face, our own under torch.
 
 A peer is a function that exports a bundle into a folder and returns contenders. One that cannot
 run raises ModelError, and the report says why.
@@ -81,17 +81,28 @@ def _huggingface(setup: Setup) -> list[Contender]:
     return contenders(setup)
 
 
+def _torch(setup: Setup) -> list[Contender]:
+    from gec.eval.benchmark.peers.torch import contenders
+
+    return contenders(setup)
+
+
 PEERS: dict[str, Callable[[Setup], list[Contender]]] = {
     "fairseq": _fairseq,
     "ctranslate2": _ctranslate2,
     "huggingface": _huggingface,
+    "torch": _torch,
 }
 
 
 def check_names(names: Sequence[str]) -> list[str]:
-    """Return the peers' names, all of them for ``all``; raises ConfigError for an unknown one."""
+    """Return the peers' names, the other libraries for ``all``.
+
+    Raises:
+        ConfigError: there is no such peer.
+    """
     if list(names) == ["all"]:
-        return list(PEERS)
+        return [name for name in PEERS if name != "torch"]
     if unknown := [name for name in names if name not in PEERS]:
         raise ConfigError(
             f"unknown peer {unknown[0]!r}, expected some of {', '.join(PEERS)}, or all"

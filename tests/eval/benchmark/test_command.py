@@ -229,7 +229,7 @@ def test_a_command_is_shown_without_this_machines_folders() -> None:
 
 
 def test_a_profile_has_every_part(tiny: Bundle, sources: list[Ids]) -> None:
-    model = model_of(tiny.network, "int8", torch.device("cpu"))
+    model = model_of(tiny.network, "int8", torch.device("cpu"), in_torch=True)
     found = profile(model, "iad", "int8", sources, 2)
     assert set(found.calls) == set(PARTS) - {"the rest"}
     assert list(found.parts) == list(PARTS)

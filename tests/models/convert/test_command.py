@@ -19,7 +19,7 @@ from gec.errors import ModelError
 from gec.models.convert.huggingface import from_huggingface
 from gec.models.load import bundle, generation
 from gec.models.load.foreign import detokenize
-from gec.models.load.prefixes import verifier
+from gec.models.load.verifiers import verifier
 from gec.text.words import split_words
 
 TEXTS = [

@@ -20,7 +20,7 @@ from gec.models.convert.ctranslate2 import to_ctranslate2
 from gec.models.convert.huggingface import network_from_huggingface
 from gec.models.load import bundle
 from gec.models.load.bundle import Bundle
-from gec.models.load.prefixes import verifier
+from gec.models.load.verifiers import verifier
 from gec.models.network.transformer import Transformer
 
 LIMIT = 14

@@ -21,7 +21,7 @@ from gec.decoding.drafters.copy import CopyDrafter
 from gec.errors import ModelError
 from gec.models.convert.huggingface import network_from_huggingface, to_huggingface
 from gec.models.load.bundle import Bundle
-from gec.models.load.prefixes import verifier
+from gec.models.load.verifiers import verifier
 from gec.models.network.transformer import Transformer
 
 LIMIT = 14

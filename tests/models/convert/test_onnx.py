@@ -18,7 +18,7 @@ from gec.errors import ConfigError, ModelError
 from gec.models.convert.huggingface import network_from_huggingface
 from gec.models.convert.onnx import load_onnx, network_to_onnx, to_onnx
 from gec.models.load import bundle
-from gec.models.load.prefixes import verifier
+from gec.models.load.verifiers import verifier
 from gec.models.network.transformer import Transformer
 
 SOURCES = [*sentences(9, seed=777), [3, 3, 3, 3], []]

@@ -25,7 +25,7 @@ from gec.models.convert.fairseq_weights import renewed
 from gec.models.load import generation
 from gec.models.load.bundle import load, save
 from gec.models.load.fairseq_tokenizer import FairseqTokenizer, Gpt2, SubwordNmt, find_pieces
-from gec.models.load.prefixes import verifier
+from gec.models.load.verifiers import verifier
 from gec.models.network.nat import NatConfig, NatTransformer
 from gec.models.network.transformer import Transformer, TransformerConfig
 

@@ -24,7 +24,7 @@ from gec.models.convert.fairseq import (
 )
 from gec.models.convert.fairseq_peer import Peer, decode, make_generator
 from gec.models.load.bundle import load, save
-from gec.models.load.prefixes import verifier
+from gec.models.load.verifiers import verifier
 from gec.models.network.transformer import Transformer, TransformerConfig
 
 if "GEC_FAIRSEQ" not in os.environ:  # set where the environment must have it

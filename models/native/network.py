@@ -1,0 +1,422 @@
+"""A bundle's network behind the C side (``network.c``): made of its tensors, without torch.
+
+Shapes: N tokens of all rows, D width, V vocabulary.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import math
+from array import array
+from collections.abc import Callable, Sequence
+from ctypes import c_int, c_int64, c_void_p
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from gec.errors import ModelError
+from gec.models.native import structures
+from gec.models.native.library import Library
+from gec.models.native.weights import Weights, check_finite, check_stored
+from gec.models.network.llama_config import LlamaConfig
+from gec.models.network.positions import rotary, sinusoidal
+from gec.models.network.transformer_config import TransformerConfig
+
+Array = NDArray[Any]
+Config = TransformerConfig | LlamaConfig
+
+WIDEST = 1 << 16
+"""Most inputs of an int8 layer: its sums stay within 32 bits."""
+
+_UNKNOWN_ID, _BEYOND, _NOT_FINITE = 2, 3, 4
+
+
+def serves(config: Config) -> str | None:
+    """Return why the C side cannot compute a network; None: it can."""
+    if isinstance(config, LlamaConfig):
+        widest = max(config.width, config.ffn_width)
+    else:
+        if config.positions == "relative":
+            return "it has relative positions"
+        if config.norm_type != "layer":
+            return f"it has {config.norm_type} norms"
+        if config.gated:
+            return "its feed-forward network has a gate"
+        heads = config.decoder_heads or config.heads, config.heads
+        inner = (config.head_width or config.width) * max(heads)
+        widest = max(config.width, config.ffn_width, config.decoder_ffn_width or 0, inner)
+    return f"it is more than {WIDEST} wide" if widest > WIDEST else None
+
+
+class Memory:
+    """The C side's rows: keys and values of sources and outputs."""
+
+    def __init__(self, model: NativeNetwork, address: int) -> None:
+        self._model, self._free, self.address = model, model.functions.free_memory, address
+
+    def __del__(self) -> None:
+        self._free(self.address)
+
+
+class NativeNetwork:
+    """A network that runs whole passes in one call each.
+
+    Safe to use from several threads, as long as no two of them use the same memory.
+
+    Attributes:
+        config: its settings.
+        parameters: how many weights it has.
+        quantized: its linear layers compute in int8.
+    """
+
+    def __init__(
+        self, config: Config, tensors: dict[str, Array], library: Library, *, quantized: bool
+    ) -> None:
+        """Take the tensors of a bundle (:func:`gec.models.native.tensors.read`).
+
+        Raises:
+            ModelError: the C side does not compute such a network.
+            ValueError: a tensor is missing, unknown or of another shape, or holds NaN.
+        """
+        if reason := serves(config):
+            raise ModelError(f"the engine without torch does not run this network: {reason}")
+        check_stored(tensors)
+        check_finite(tensors)
+        self.config, self.quantized = config, quantized
+        self.width, self.vocabulary = config.width, config.vocab_size
+        self.functions = _Functions(library.handle)
+        weights = Weights(dict(tensors), quantized, _Packer(library))
+        make = _decoder_only if isinstance(config, LlamaConfig) else _encoder_decoder
+        self._structure = make(config, weights)  # type: ignore[arg-type]
+        weights.end()
+        self.parameters = weights.parameters
+        self._kept = weights.kept  # the C side reads them
+        self._model = self.functions.new_model(ctypes.addressof(self._structure), library.kernels)
+        if not self._model:
+            raise MemoryError
+
+    def __del__(self) -> None:
+        if hasattr(self, "_model"):
+            self.functions.free_model(self._model)
+
+    def start(self, sources: Sequence[Sequence[int]] | int, threads: int) -> Memory:
+        """Encode sources, each with its EOS; return a row each. A decoder alone gets a number."""
+        if isinstance(sources, int):
+            lengths, ids, rows = _ints([]), _ints([]), sources
+        else:
+            lengths, rows = _ints([len(source) for source in sources]), len(sources)
+            ids = _ints([i for source in sources for i in source])
+        found = c_void_p()
+        self._check(
+            self.functions.start(
+                self._model, threads, rows, _at(lengths), _at(ids), ctypes.addressof(found)
+            )
+        )
+        assert found.value is not None
+        return Memory(self, found.value)
+
+    def verify(
+        self,
+        memory: Memory,
+        blocks: Sequence[Sequence[int]],
+        starts: Sequence[int],
+        threads: int,
+        wanted: Sequence[int] | None = None,
+    ) -> Array:
+        """Feed a block to each row behind its first ``starts`` tokens.
+
+        Returns:
+            What the output layer reads of the last ``wanted`` tokens of each block (None: of all),
+            [N, D].
+        """
+        lengths = [len(block) for block in blocks]
+        wanted = lengths if wanted is None else wanted
+        tokens = _ints([token for block in blocks for token in block])
+        counts, begins, last = _ints(lengths), _ints(starts), _ints(wanted)
+        hidden: Array = np.empty((sum(wanted), self.width), np.float32)
+        self._check(
+            self.functions.verify(
+                memory.address,
+                threads,
+                _at(tokens),
+                _at(counts),
+                _at(begins),
+                _at(last),
+                hidden.ctypes.data,
+            )
+        )
+        return hidden
+
+    def select(self, memory: Memory, rows: Sequence[int]) -> None:
+        """Keep only these rows of a memory, in this order; a row may repeat."""
+        index = _ints(rows)
+        self._check(self.functions.select(memory.address, len(rows), _at(index)))
+
+    def join(self, memory: Memory, other: Memory) -> None:
+        """Move the rows of another memory behind those of the first."""
+        self._check(self.functions.join(memory.address, other.address))
+
+    def best(self, hidden: Array, wanted: Array, threads: int) -> tuple[Array, Array, Array, Array]:
+        """Return of hidden states [N, D] the best ids, their logits, and two more, each [N].
+
+        These are the logarithms of the sums of e^(logit - largest), and the logits of the ids
+        ``wanted`` (int32 [N], -1 for none, whose logit means nothing).
+        """
+        count = len(hidden)
+        ids: Array = np.empty(count, np.int32)
+        largest, log_sum, logit = np.zeros((3, count), np.float32)
+        self._check(
+            self.functions.best(
+                self._model,
+                threads,
+                count,
+                _address(hidden),
+                _address(wanted),
+                *(x.ctypes.data for x in (ids, largest, log_sum, logit)),
+            )
+        )
+        return ids, largest, log_sum, logit
+
+    def top(self, hidden: Array, most: int, threads: int) -> tuple[Array, Array]:
+        """Return the likeliest ids of hidden states [N, D] and their logits, each [N, most]."""
+        shape = len(hidden), min(most, self.vocabulary)
+        ids, logits = np.empty(shape, np.int32), np.empty(shape, np.float32)
+        self._check(
+            self.functions.top(
+                self._model,
+                threads,
+                len(hidden),
+                _address(hidden),
+                shape[1],
+                ids.ctypes.data,
+                logits.ctypes.data,
+            )
+        )
+        return ids, logits
+
+    def logits(self, hidden: Array, threads: int) -> Array:
+        """Return all logits [N, V] of hidden states [N, D]."""
+        found: Array = np.empty((len(hidden), self.vocabulary), np.float32)
+        self._check(
+            self.functions.logits(
+                self._model, threads, len(hidden), _address(hidden), found.ctypes.data
+            )
+        )
+        return found
+
+    def _check(self, status: int) -> None:
+        if status == _NOT_FINITE:
+            raise ModelError("the model computes NaN: its weights are too large or broken")
+        if status == _UNKNOWN_ID:
+            raise ModelError("the tokenizer gives ids that the network does not have")
+        if status == _BEYOND:
+            raise ValueError("a block begins or ends where its row has no place")
+        if status:
+            raise MemoryError
+
+
+# ------------------------------------------------------------------------------------- C functions
+
+
+class _Functions:
+    """The functions of network.h."""
+
+    def __init__(self, handle: ctypes.CDLL) -> None:
+        def declared(name: str, *arguments: Any, result: Any = c_int) -> Callable[..., Any]:
+            function = getattr(handle, name)
+            function.argtypes, function.restype = arguments, result
+            return function
+
+        p, n = c_void_p, c_int64
+        self.new_model = declared("gec_model_new", p, p, result=c_void_p)
+        self.free_model = declared("gec_model_free", p, result=None)
+        self.free_memory = declared("gec_memory_free", p, result=None)
+        self.start = declared("gec_start", p, c_int, n, p, p, p)
+        self.verify = declared("gec_verify", p, c_int, p, p, p, p, p)
+        self.select = declared("gec_select", p, n, p)
+        self.join = declared("gec_join", p, p)
+        self.best = declared("gec_best", p, c_int, n, p, p, p, p, p, p)
+        self.top = declared("gec_top", p, c_int, n, p, n, p, p)
+        self.logits = declared("gec_logits", p, c_int, n, p, p)
+
+
+class _Packer:
+    """Packs weights in the order in which the processor multiplies them."""
+
+    def __init__(self, library: Library) -> None:
+        self._handle, self._kernels = library.handle, library.kernels
+
+    def pack_int8(self, weight: Array) -> Array:
+        return self._packed("int8", weight)
+
+    def pack_float(self, weight: Array) -> Array:
+        return self._packed("float", weight)
+
+    def _packed(self, kind: str, weight: Array) -> Array:
+        size, pack = (
+            getattr(self._handle, f"gec_size_{kind}"),
+            getattr(self._handle, f"gec_pack_{kind}"),
+        )
+        channels, inputs = weight.shape
+        panels: Array = np.empty(size(c_int64(channels), c_int64(inputs)), np.uint8)
+        pack(
+            c_void_p(self._kernels),
+            c_void_p(_address(weight)),
+            c_int64(channels),
+            c_int64(inputs),
+            c_void_p(panels.ctypes.data),
+        )
+        return panels
+
+
+def _ints(values: Sequence[int]) -> array[int]:
+    return array("q", values)
+
+
+def _at(values: array[int]) -> int:
+    return values.buffer_info()[0]
+
+
+def _address(x: Array) -> int:
+    """Return where an array lies, which the C side reads from end to end."""
+    if not x.flags.c_contiguous or not x.flags.aligned:
+        raise ValueError("the array has gaps")
+    address: int = x.ctypes.data
+    return address
+
+
+# -------------------------------------------------------------------------------------- structures
+
+
+def _encoder_decoder(config: TransformerConfig, weights: Weights) -> structures.Network:
+    output = weights.linear(
+        "output",
+        config.vocab_size,
+        config.width,
+        bias=config.output_bias,
+        source="embedding" if config.tie_embeddings else None,
+    )
+    if config.tie_embeddings:
+        for name in ("output.weight", "output.weight.scale"):
+            weights.tensors.pop(name, None)
+    table = weights.table("embedding", config.vocab_size, config.width, tied=config.tie_embeddings)
+    source_table = table
+    if config.source_vocab_size is not None:
+        source_table = weights.table("source_embedding", config.source_vocab_size, config.width)
+    encoder, decoder = (
+        _side(config, weights, name, its)
+        for name, its in (("encoder", source_table), ("decoder", table))
+    )
+    if config.positions != "learned":
+        length = config.position_offset + config.max_positions
+        fixed = sinusoidal(length, config.width, config.positions)[config.position_offset :]
+        encoder.places = decoder.places = weights.fixed(fixed)
+    return structures.Network(
+        decoder_only=0,
+        width=config.width,
+        positions=config.max_positions,
+        pre_norm=config.norm == "pre",
+        activation=structures.ACTIVATIONS[config.activation],
+        epsilon=config.norm_epsilon,
+        embedding_scale=math.sqrt(config.width) if config.scale_embedding else 1.0,
+        output_scale=config.width**-0.5 if config.scale_output else 1.0,
+        encoder=encoder,
+        decoder=decoder,
+        output=output,
+    )
+
+
+def _side(
+    config: TransformerConfig, weights: Weights, name: str, table: structures.Table
+) -> structures.Side:
+    """Return the encoder or the decoder."""
+    width, decodes = config.width, name == "decoder"
+    heads = (config.decoder_heads or config.heads) if decodes else config.heads
+    ffn_width = (config.decoder_ffn_width or config.ffn_width) if decodes else config.ffn_width
+    count = config.decoder_layers if decodes else config.encoder_layers
+    head_width = config.head_width or width // heads
+    inner = heads * head_width
+
+    def linear(name: str, channels: int, inputs: int) -> structures.Linear:
+        return weights.linear(name, channels, inputs, bias=config.bias)
+
+    layers = (structures.Layer * count)()
+    for number, layer in enumerate(layers):
+        own = f"{name}.{number}"
+        layer.qkv = linear(f"{own}.attention.qkv", 3 * inner, width)
+        layer.out = linear(f"{own}.attention.out", width, inner)
+        layer.attention = weights.norm(f"{own}.attention_residual.norm", width)
+        if decodes:
+            layer.cross_q = linear(f"{own}.cross.q", inner, width)
+            layer.cross_kv = linear(f"{own}.cross.kv", 2 * inner, width)
+            layer.cross_out = linear(f"{own}.cross.out", width, inner)
+            layer.cross = weights.norm(f"{own}.cross_residual.norm", width)
+        layer.up = linear(f"{own}.ffn.up", ffn_width, width)
+        layer.down = linear(f"{own}.ffn.down", width, ffn_width)
+        layer.ffn = weights.norm(f"{own}.ffn_residual.norm", width)
+    side = structures.Side(
+        layers=count,
+        heads=heads,
+        key_heads=heads,
+        head_width=head_width,
+        ffn_width=ffn_width,
+        attention_scale=head_width**-0.5 if config.scale_attention else 1.0,
+        table=table,
+        layer=layers,
+    )
+    if config.positions == "learned":
+        side.places = weights.places(f"{name}_positions", config.max_positions, width)
+    if config.embedding_norm:
+        side.embedding_norm = weights.norm(f"{name}_embedding_norm", width)
+    final = config.decoder_final_norm if decodes else config.encoder_final_norm
+    if config.norm == "pre" if final is None else final:
+        side.final_norm = weights.norm(f"{name}_norm", width)
+    return side
+
+
+def _decoder_only(config: LlamaConfig, weights: Weights) -> structures.Network:
+    width, head_width = config.width, config.head_width
+
+    def linear(name: str, channels: int, inputs: int) -> structures.Linear:
+        return weights.linear(name, channels, inputs, bias=False)
+
+    output = weights.linear("output", config.vocab_size, width, bias=False, source="embedding")
+    for name in ("output.weight", "output.weight.scale"):
+        weights.tensors.pop(name, None)
+    layers = (structures.Layer * config.layers)()
+    for number, layer in enumerate(layers):
+        own = f"layers.{number}"
+        every = (config.heads + 2 * config.kv_heads) * head_width
+        layer.qkv = linear(f"{own}.attention.qkv", every, width)
+        layer.out = linear(f"{own}.attention.out", width, width)
+        layer.attention = weights.norm(f"{own}.attention_norm", width, bias=False)
+        layer.up = linear(f"{own}.ffn.gate_up", 2 * config.ffn_width, width)
+        layer.down = linear(f"{own}.ffn.down", width, config.ffn_width)
+        layer.ffn = weights.norm(f"{own}.ffn_norm", width, bias=False)
+    decoder = structures.Side(
+        layers=config.layers,
+        heads=config.heads,
+        key_heads=config.kv_heads,
+        head_width=head_width,
+        ffn_width=config.ffn_width,
+        attention_scale=head_width**-0.5,
+        table=weights.table("embedding", config.vocab_size, width, tied=True),
+        final_norm=weights.norm("norm", width, bias=False),
+        layer=layers,
+    )
+    cosines, sines = rotary(config.max_positions, head_width, config.rope_base)
+    return structures.Network(
+        decoder_only=1,
+        width=width,
+        positions=config.max_positions,
+        pre_norm=1,
+        activation=structures.GATED,
+        epsilon=config.norm_epsilon,
+        embedding_scale=1.0,
+        output_scale=1.0,
+        cosines=weights.fixed(cosines),
+        sines=weights.fixed(sines),
+        decoder=decoder,
+        output=output,
+    )

@@ -49,9 +49,8 @@ BUNDLE_FILES = [
         "model.safetensors",
         "heads.safetensors",
         "tokenizer.json",
-        "inflections.tsv",
-        "words.tsv.gz",
-        "misspellings.tsv.gz",
+        "inflections.bin",
+        "speller.bin",
         "ngrams.bin",
         "MODEL_CARD.md",
     )

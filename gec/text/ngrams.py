@@ -7,27 +7,29 @@ source sentence; it only says which of two wordings is commoner English (Bryant 
 
 from __future__ import annotations
 
-import json
 import sys
 from array import array
 from bisect import bisect_left
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from gec.errors import ModelError
-from gec.untrusted import MEBIBYTE, parse_json, read_bytes
+from gec.text.tables import Numbers, Strings, open_tables, parse_parts, write_tables
+from gec.untrusted import MEBIBYTE
 
 FILE = "ngrams.bin"
 UNKNOWN, BEGIN, END = 0, 1, 2
 FIRST_WORD = 3
 MOST_WORDS = 2**16 - FIRST_WORD
 STEP = 0.1  # nats of one unit of a stored number
-_FORMAT = 1
+_FORMAT = 2
+_OLD_FORMAT = 1  # the words in the order of their ids, then the arrays; the head has other names
 _MOST_BYTES = 1024 * MEBIBYTE
 _MOST_ORDERS = 8
-_LONGEST_HEAD = 1 << 16  # bytes of the first line
+_NEAR = 2048  # places from where a hash is expected that are searched first
+_REMEMBERED = 50_000  # words whose ids are kept
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,9 +39,9 @@ class Level:
     The highest order has no back-off costs.
     """
 
-    hashes: array[int]
-    costs: array[int]
-    backoffs: array[int]
+    hashes: Sequence[int]
+    costs: Sequence[int]
+    backoffs: Sequence[int]
 
 
 def hashed(key: int) -> int:
@@ -61,9 +63,26 @@ class NGrams:
     """
 
     def __init__(self, words: Sequence[str], levels: Sequence[Level]) -> None:
-        self.words = list(words)
+        ids = {word: number for number, word in enumerate(words, FIRST_WORD) if word}
+        table = Strings.of(ids)
+        self._set(table, Numbers.of((ids[word] for word in table), "H"), levels)
+
+    def _set(self, table: Strings, ids: Numbers, levels: Sequence[Level]) -> None:
+        self._table, self._ids = table, ids
         self.levels = list(levels)
-        self._ids = {word: number for number, word in enumerate(words, FIRST_WORD)}
+        self._known: dict[str, int] = {}
+
+    @property
+    def words(self) -> list[str]:
+        """The vocabulary in the order of its ids."""
+        return [word for _, word in sorted(zip(self._ids, self._table, strict=True))]
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        copies = [
+            Level(array("I", level.hashes), array("B", level.costs), array("B", level.backoffs))
+            for level in self.levels
+        ]
+        return NGrams, (self.words, copies)
 
     def prefers(self, words: Sequence[str], start: int, end: int, other: Sequence[str]) -> float:
         """Return log p(words) - log p(words with ``other`` in place of start:end), in nats."""
@@ -80,20 +99,35 @@ class NGrams:
         """
         order = len(self.levels)
         ids = [BEGIN] * (order - 1)
-        ids += [self._ids.get(normal_form(word), UNKNOWN) for word in words]
+        ids += map(self._id, words)
         ids.append(END)
         last = len(words) + 1 if end is None else min(end, len(words) + 1)
         return -STEP * sum(self._cost(ids[i : i + order]) for i in range(start, last))
 
+    def _id(self, word: str) -> int:
+        number = self._known.get(word)
+        if number is None:
+            place = self._table.find(normal_form(word))
+            number = UNKNOWN if place is None else self._ids[place]
+            if number >= len(self.levels[0].costs):  # in a broken file
+                number = UNKNOWN
+            if len(self._known) >= _REMEMBERED:
+                self._known.clear()
+            self._known[word] = number
+        return number
+
     def _cost(self, ids: Sequence[int]) -> int:
         """Return the cost (in steps) of the last id after the ids before it."""
-        cost = 0
+        cost = whole = 0
+        for number in ids:
+            whole = whole << 16 | number
         for order in range(len(ids), 1, -1):
-            history, level = ids[-order:-1], self.levels[order - 1]
-            if (place := _find(level, _hash([*history, ids[-1]]))) is not None:
+            level = self.levels[order - 1]
+            if (place := _find(level, hashed(whole & (1 << 16 * order) - 1))) is not None:
                 return cost + level.costs[place]
-            below = self.levels[order - 2]
-            if (place := _find(below, _hash(history))) is not None:
+            below, history = self.levels[order - 2], whole >> 16 & (1 << 16 * (order - 1)) - 1
+            wanted = hashed(history) if order > 2 else history
+            if (place := _find(below, wanted)) is not None:
                 cost += below.backoffs[place]
         return cost + self.levels[0].costs[ids[-1]]
 
@@ -107,39 +141,61 @@ class NGrams:
         path = folder / FILE
         if not path.exists():
             return None
-        content = memoryview(read_bytes(path, _MOST_BYTES))
-        first_line = bytes(content[:_LONGEST_HEAD]).partition(b"\n")[0]
+        content, head = open_tables(path, _MOST_BYTES)
+        if head.get("format") not in (_FORMAT, _OLD_FORMAT):
+            raise ModelError(f"{path} has format {head.get('format')!r}, expected {_FORMAT}")
         try:
-            about = parse_json(first_line.decode("utf-8"))
-            if about["format"] != _FORMAT:
-                raise ModelError(f"{path} has format {about['format']!r}, expected {_FORMAT}")
-            begin, sizes = len(first_line) + 1, _sizes(about)
-            end = begin + about["words"]
-            text = bytes(content[begin:end]).decode("utf-8")
-            words = text.split("\n") if text else []
-            levels = _levels(content[end:], sizes)
+            return (
+                cls._old(content, head)
+                if head["format"] == _OLD_FORMAT
+                else cls._of(parse_parts(content, head.get("parts")))
+            )
         except (ValueError, KeyError, TypeError) as error:
             raise ModelError(f"cannot read {path}: {error}") from error
+
+    @classmethod
+    def _of(cls, parts: Sequence[Strings | Numbers]) -> NGrams:
+        """Return the model of a file's parts; ValueError if they are others than it has."""
+        orders = len(parts) // 3
+        kinds = [Strings] + [Numbers] * (3 * orders)
+        if not 1 <= orders <= _MOST_ORDERS or [*map(type, parts)] != kinds:
+            raise ValueError("its parts are not those of an n-gram model")
+        table, ids, *arrays = parts
+        assert isinstance(table, Strings)
+        assert isinstance(ids, Numbers)
+        levels = []
+        for i in range(0, len(arrays), 3):
+            numbers = [part.values for part in arrays[i : i + 3] if isinstance(part, Numbers)]
+            if len({*map(len, numbers)}) != 1:
+                raise ValueError("it has not one cost for each n-gram")
+            levels.append(Level(*numbers, *[array("B")] * (3 - len(numbers))))
+        if len(ids) != len(table) or len(levels[0].costs) < FIRST_WORD + len(table):
+            raise ValueError("it has fewer costs than words")
+        made = cls.__new__(cls)
+        made._set(table, ids, levels)
+        return made
+
+    @classmethod
+    def _old(cls, content: memoryview, head: Mapping[str, Any]) -> NGrams:
+        """Return the model of a file of the first format; ValueError, KeyError, TypeError."""
+        sizes = _sizes(head)
+        text = content[: head["words"]].tobytes().decode("utf-8")
+        words = text.split("\n") if text else []
+        levels = _levels(content[head["words"] :], sizes)
         if len(levels[0].costs) < FIRST_WORD + len(words):
-            raise ModelError(f"{path} has fewer costs than words")
+            raise ValueError("it has fewer costs than words")
         return cls(words, levels)
 
     def save(self, folder: Path) -> None:
-        """Write ``ngrams.bin``: a line of JSON, the words, then the arrays, little-endian."""
-        words = "\n".join(self.words).encode()
-        sizes = [len(level.hashes) for level in self.levels]
-        head = {"format": _FORMAT, "words": len(words), "sizes": sizes}
-        with (folder / FILE).open("wb") as file:
-            file.write(json.dumps(head).encode() + b"\n" + words)
-            for level in self.levels:
-                for values in (level.hashes, level.costs, level.backoffs):
-                    if sys.byteorder == "big":
-                        values = array(values.typecode, values)
-                        values.byteswap()
-                    file.write(values.tobytes())
+        """Write ``ngrams.bin``; the same model gives the same bytes."""
+        parts: list[Strings | Numbers] = [self._table, self._ids]
+        for level in self.levels:
+            parts += [Numbers.of(level.hashes, "I"), Numbers.of(level.costs, "B")]
+            parts += [Numbers.of(level.backoffs, "B")] * (level is not self.levels[-1])
+        write_tables(folder / FILE, _FORMAT, parts)
 
 
-def _sizes(about: dict[str, Any]) -> list[int]:
+def _sizes(about: Mapping[str, Any]) -> list[int]:
     """Return the number of n-grams of each order by the file's head; ValueError, TypeError."""
     words, sizes = about["words"], about["sizes"]
     if not isinstance(sizes, list) or not 1 <= len(sizes) <= _MOST_ORDERS:
@@ -168,13 +224,15 @@ def _levels(content: memoryview, sizes: Sequence[int]) -> list[Level]:
     return levels
 
 
-def _hash(ids: Sequence[int]) -> int:
-    key = 0
-    for number in ids:
-        key = key << 16 | number
-    return hashed(key) if len(ids) > 1 else key
-
-
 def _find(level: Level, wanted: int) -> int | None:
-    place = bisect_left(level.hashes, wanted)
-    return place if place < len(level.hashes) and level.hashes[place] == wanted else None
+    """Return the place of a hash; hashes lie about where they would if all were as far apart."""
+    hashes = level.hashes
+    size = len(hashes)
+    near = wanted * size >> 32
+    low, high = max(0, near - _NEAR), min(size, near + _NEAR)
+    if low and hashes[low - 1] >= wanted:
+        low = 0
+    if high < size and hashes[high] < wanted:
+        high = size
+    place = bisect_left(hashes, wanted, min(low, high), high)
+    return place if place < size and hashes[place] == wanted else None

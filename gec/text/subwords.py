@@ -7,7 +7,6 @@ piece of a word begins with ``Ġ``. Only ``Ġ`` marks word starts, so any sequen
 
 from __future__ import annotations
 
-import hashlib
 import re
 from collections.abc import Iterable, Sequence
 from functools import lru_cache
@@ -17,9 +16,12 @@ from typing import Protocol
 from tokenizers import Tokenizer, decoders, models, pre_tokenizers, trainers
 
 from gec.errors import ModelError
-from gec.text.inflection import MARKERS, Inflections
+from gec.text.inflection import MARKERS, Inflections, PackedInflections
 from gec.untrusted import read_tokenizer
 
+INFLECTIONS = "inflections.tsv"
+INFLECTION_TABLES = "inflections.bin"
+"""The same as tables that need no parsing."""
 PAD, BOS, EOS = "<pad>", "<s>", "</s>"
 CAPITAL, UPPER = "<cap>", "<upper>"
 SPECIALS = (PAD, BOS, EOS, CAPITAL, UPPER, *(f"<{marker}>" for marker in MARKERS))
@@ -45,8 +47,8 @@ WORD_START = "Ġ"
 _KINDS = {b"Sequence", b"Digits", b"ByteLevel", b"NFC"}
 
 
-def check_byte_level(tokenizer: Tokenizer) -> None:
-    """Refuse a tokenizer that is not byte-level BPE as trained here.
+def check_byte_level(tokenizer: Tokenizer) -> list[str]:
+    """Return the pieces of a tokenizer, which must be byte-level BPE as trained here, by their ids.
 
     Other tokenizers may have ids without a row in the network, pieces that are not bytes, or
     patterns that take hours on some text.
@@ -60,16 +62,24 @@ def check_byte_level(tokenizer: Tokenizer) -> None:
     if not isinstance(tokenizer.model, models.BPE) or tokenizer.model.dropout or kinds:
         raise ModelError("tokenizer.json is no byte-level BPE: name its engine in config.json")
     vocabulary = tokenizer.get_vocab(with_added_tokens=True)
-    if sorted(vocabulary.values()) != list(range(len(vocabulary))):
+    pieces = sorted(vocabulary, key=vocabulary.__getitem__)
+    if {*vocabulary.values()} != {*range(len(vocabulary))}:
         raise ModelError("tokenizer.json has ids that are missing or there twice")
-    if strange := next((piece for piece in vocabulary if not set(piece) <= BYTE_OF.keys()), None):
+    if not {*"".join(pieces)} <= BYTE_OF.keys():
+        strange = next(piece for piece in pieces if not set(piece) <= BYTE_OF.keys())
         raise ModelError(f"tokenizer.json has a piece that is no bytes: {strange!r}")
+    return pieces
 
 
 def _restore_case(word: str, case: int | None) -> str:
     if case == _CAPITAL_ID:
         return word[:1].upper() + word[1:]
     return word.upper() if case == _UPPER_ID else word
+
+
+def has_inflections(folder: Path) -> bool:
+    """Whether a folder's vocabulary is a corrector's, with a table of inflections."""
+    return any((folder / name).is_file() for name in (INFLECTIONS, INFLECTION_TABLES))
 
 
 class WordCodec(Protocol):
@@ -124,12 +134,9 @@ class Subwords:
         if found != SPECIALS:
             raise ModelError(f"tokenizer.json does not begin with the special tokens {SPECIALS}")
         tokenizer.encode_special_tokens = True  # a user who types "</s>" gets plain text
-        check_byte_level(tokenizer)
+        self._pieces = check_byte_level(tokenizer)
         self._tokenizer = tokenizer
         self._inflections = inflections
-        self._pieces: list[str] = [
-            tokenizer.id_to_token(i) or "" for i in range(tokenizer.get_vocab_size())
-        ]
         self._encode_word = lru_cache(maxsize=200_000)(self._encode_word_uncached)
         self._raw = lru_cache(maxsize=None)(self._raw_uncached)
         self._readable = lru_cache(maxsize=None)(self._readable_uncached)
@@ -151,6 +158,8 @@ class Subwords:
     @property
     def fingerprint(self) -> str:
         """A hash; two vocabularies have the same one only if they give every word the same ids."""
+        import hashlib
+
         entries = sorted(self._inflections.entries())
         return hashlib.sha256(f"{self._tokenizer.to_str()}{entries}".encode()).hexdigest()[:16]
 
@@ -244,17 +253,20 @@ class Subwords:
     def save(self, folder: Path) -> None:
         """Write ``tokenizer.json`` and ``inflections.tsv``."""
         self._tokenizer.save(str(folder / "tokenizer.json"))
-        self._inflections.save(folder / "inflections.tsv")
+        self._inflections.save(folder / INFLECTIONS)
+        (folder / INFLECTION_TABLES).unlink(missing_ok=True)
 
     @classmethod
     def load(cls, folder: Path) -> Subwords:
-        """Read ``tokenizer.json`` and, if there is one, ``inflections.tsv``.
+        """Read ``tokenizer.json`` and, if there is one, ``inflections.bin`` or ``inflections.tsv``.
 
         Raises:
             ModelError: a file is missing or broken.
         """
-        path, table = folder / "tokenizer.json", folder / "inflections.tsv"
+        path, table = folder / "tokenizer.json", folder / INFLECTIONS
         tokenizer = read_tokenizer(path)
+        if (folder / INFLECTION_TABLES).exists():
+            return cls(tokenizer, PackedInflections(folder / INFLECTION_TABLES))
         try:
             inflections = Inflections.load(table) if table.exists() else Inflections()
         except ValueError as error:

@@ -49,8 +49,8 @@ _WHOLE = r"""
     Adm. Ak. Ala. Apr. Ariz. Ark. Aug. Bros. Calif. Co. Colo. Conn. Corp. D.C. Dec. Del. Dr. E.G.
     E.g. Feb. Fla. Ga. Gen. Gov. I.E. I.e. Ia. Id. Inc. Ind. Jan. Jr. Jul. Jun. Kan. Kans. Ky. La.
     Ltd. Mar. Mass. Md. Messrs. Mich. Minn. Miss. Mo. Mont. Mr. Mrs. Ms. Mt. N.C. N.D. N.H. N.J.
-    N.M. N.Y. Neb. Nebr. Nev. Nov. Oct. Okla. Ore. Pa. Ph.D. Prof. Rep. Rev. S.C. Sen. Sep. Sept. St.
-    Tenn. Va. Wash. Wis. a.m. and/or co. e.g. etc. i.e. p.m. v.s. vs. w/o em ll nuff
+    N.M. N.Y. Neb. Nebr. Nev. Nov. Oct. Okla. Ore. Pa. Ph.D. Prof. Rep. Rev. S.C. Sen. Sep. Sept.
+    St. Tenn. Va. Wash. Wis. a.m. and/or co. e.g. etc. i.e. p.m. v.s. vs. w/o em ll nuff
     Doin Doin' Goin Goin' Havin Havin' Lovin Lovin' Ma'am Nothin Nothin' Nuthin Nuthin' O'clock Ol
     Ol' Somethin Somethin' doin doin' goin goin' havin havin' lovin lovin' ma'am nothin nothin'
     nuthin nuthin' o'clock ol ol' somethin somethin'
@@ -147,8 +147,11 @@ def _address(small: str) -> re.Pattern[str]:
     )
 
 
+_MAYBE_ADDRESS = re.compile(r"\.(?:[^\W\d_]{2}|\d)")
+
+
 def _is_address(text: str) -> bool:
-    if "." not in text:
+    if not _MAYBE_ADDRESS.search(text):
         return False
     small = "a-z" if text.isascii() else f"a-z{small_letters()}"
     return _address(small).match(text) is not None
@@ -257,15 +260,15 @@ _END = ""
 def _patterns() -> _Patterns:
     """Return the special cases that the rules alone would cut, as a tree of their tokens."""
     tree: _Patterns = {}
-    for case in SPECIAL_CASES:
+    for case, own in SPECIAL_CASES.items():
         seen = case if case.isascii() else case.translate(_CLASSES)
-        if _PREFIX.match(seen) or _SUFFIX.search(seen) or _INFIX.search(seen):
-            at, node = 0, tree
-            for end in _cut(case, {}):
-                node = node.setdefault(case[at:end], {})
-                at = end
-            if node is not tree:
-                node[_END] = {}
+        if not (_PREFIX.match(seen) or _SUFFIX.search(seen) or _INFIX.search(seen)):
+            continue
+        at, node = 0, tree
+        for end in own if own[1:] else _cut(case, {}):  # the rules cut contractions as they should
+            node = node.setdefault(case[at:end], {})
+            at = end
+        node[_END] = {}
     return {token: node for token, node in tree.items() if node.keys() != {_END}}
 
 

@@ -1,8 +1,9 @@
 """Bundles: a folder with ``config.json``, ``model.safetensors``, ``tokenizer.json`` and the card.
 
-``inflections.tsv``, the speller's ``words.tsv.gz`` and ``misspellings.tsv.gz``, and the language
-model ``ngrams.bin`` are optional. A converted bundle names its foreign tokenizer in ``config.json``
-(:mod:`gec.models.load.foreign`).
+``inflections.bin``, the speller's ``speller.bin`` and the language model ``ngrams.bin`` are
+optional; bundles of the first format hold ``inflections.tsv``, ``words.tsv.gz`` and
+``misspellings.tsv.gz`` instead (:mod:`gec.text.tables`). A converted
+bundle names its foreign tokenizer in ``config.json`` (:mod:`gec.models.load.foreign`).
 
 Loading one executes nothing: JSON and safetensors only. A bundle is untrusted: whatever its files
 hold, loading it gives a bundle or a ModelError, and takes no more memory than a small multiple of
@@ -31,6 +32,7 @@ from gec.models.network.llama import Llama, LlamaConfig
 from gec.models.network.transformer import Transformer, TransformerConfig
 from gec.text.byte_pairs import BytePairs
 from gec.text.ngrams import NGrams
+from gec.text.packing import pack_tables
 from gec.text.spelling import Speller
 from gec.text.subwords import Subwords, WordCodec
 from gec.untrusted import read_json
@@ -51,7 +53,8 @@ __all__ = [
     "write_config",
 ]
 
-FORMAT = 1
+FORMAT = 2
+_READABLE = (1, 2)  # 1: no tables that are mapped
 PRECISIONS = ("int8", "fp32", "bf16", "fp16")
 
 
@@ -161,7 +164,7 @@ def read_config(folder: Path) -> dict[str, Any]:
     """Return a bundle's ``config.json``; one that cannot be used raises ModelError."""
     config = read_json(folder / "config.json")
     version = config.get("format") if isinstance(config, dict) else None
-    if version != FORMAT:
+    if version not in _READABLE:
         raise ModelError(
             f"{folder} has bundle format {version!r}, this version reads {FORMAT}: "
             "install a matching gec or convert the bundle"
@@ -199,6 +202,7 @@ def save(bundle: Bundle, folder: Path, *, dtype: torch.dtype = torch.float16) ->
     bundle.subwords.save(folder)
     if bundle.speller:
         bundle.speller.save(folder)
+    pack_tables(folder)
     if bundle.ngrams:
         bundle.ngrams.save(folder)
     write_weights(bundle.network, folder / "model.safetensors", dtype)

@@ -114,6 +114,12 @@ def test_the_special_cases_are_spacys() -> None:
     assert ours == rules
 
 
+def test_the_rules_cut_contractions_as_they_should() -> None:
+    for case, ends in SPECIAL_CASES.items():
+        if len(ends) > 1 and tokenizer._SUFFIX.search(case):
+            assert (*tokenizer._cut(case, {}),) == ends, case
+
+
 def test_the_classes_are_spacys() -> None:
     cc = pytest.importorskip("spacy.lang.char_classes")
     kinds = {"l": "ALPHA_LOWER", "u": "ALPHA_UPPER", "t": "ALPHA", "i": "CONCAT_ICONS"}

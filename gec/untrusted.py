@@ -86,18 +86,22 @@ def read_bytes(path: Path, most: int) -> bytes:
     return content
 
 
-def map_bytes(path: Path, most: int) -> memoryview:
+Buffer = bytes | mmap.mmap
+"""A file's content: slices are bytes."""
+
+
+def map_bytes(path: Path, most: int) -> Buffer:
     """Return the content of a regular file of at most ``most`` bytes, mapped into memory.
 
     On Windows the content is read: a mapped file could be neither replaced nor deleted there.
     """
     if sys.platform == "win32" or size_of(path) == 0:
-        return memoryview(read_bytes(path, most))
+        return read_bytes(path, most)
     try:
         with path.open("rb") as file:
             if (size := os.fstat(file.fileno()).st_size) > most:
                 raise ModelError(f"cannot read {path}: {size:,} bytes, at most {most:,} are read")
-            return memoryview(mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ))
+            return mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
     except (OSError, ValueError) as error:
         raise ModelError(f"cannot read {path}: {_reason(error)}") from error
 

@@ -141,14 +141,14 @@ class NGrams:
         path = folder / FILE
         if not path.exists():
             return None
-        content, head = open_tables(path, _MOST_BYTES)
+        content, at, head = open_tables(path, _MOST_BYTES)
         if head.get("format") not in (_FORMAT, _OLD_FORMAT):
             raise ModelError(f"{path} has format {head.get('format')!r}, expected {_FORMAT}")
         try:
             return (
-                cls._old(content, head)
+                cls._old(memoryview(content)[at:], head)
                 if head["format"] == _OLD_FORMAT
-                else cls._of(parse_parts(content, head.get("parts")))
+                else cls._of(parse_parts(content, at, head.get("parts")))
             )
         except (ValueError, KeyError, TypeError) as error:
             raise ModelError(f"cannot read {path}: {error}") from error

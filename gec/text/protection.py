@@ -84,7 +84,8 @@ def protected_spans(
     found: list[Span] = []
     for rule in (_regions, _front_matter, _fences, _comments, _raw_elements, _inline):
         found += rule(flat)
-    found += _code_spans(flat, found)
+    if "`" in flat:
+        found += _code_spans(flat, found)
     if dictionary:
         found += _phrases(frozenset(dictionary)).find(flat)
     found += (_whole_words(text, *span) for span in spans)
@@ -162,6 +163,8 @@ def _regions(text: str) -> Iterator[Span]:
 
     Markers in code do not count.
     """
+    if "gec:" not in text:
+        return
     quoted = merged(text, [*_fences(text), *_code_beside_markers(text)])
     start: int | None = None
     for match in _MARKER.finditer(text):
@@ -197,6 +200,8 @@ def _front_matter(text: str) -> Iterator[Span]:
 
 
 def _fences(text: str) -> Iterator[Span]:
+    if "```" not in text and "~~~" not in text:
+        return
     opening: re.Match[str] | None = None
     for line in _FENCE.finditer(text):
         fence, rest = line[1], line[2].strip()
@@ -219,6 +224,8 @@ def _comments(text: str) -> Iterator[Span]:
 
 def _raw_elements(text: str) -> Iterator[Span]:
     """Yield the elements whose content is not prose, from the opening to the closing tag."""
+    if "<" not in text:
+        return
     lowered = text.translate(_LOWER)
     never: set[str] = set()
     at = 0

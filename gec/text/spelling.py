@@ -67,6 +67,7 @@ class Speller:
             self._misspellings = Misspellings.of(misspellings, self._words)
         self._near_words: dict[tuple[str, int], list[str]] = {}
         self._cache: dict[tuple[str, bool], tuple[Suggestion, ...]] = {}
+        self._suspect: dict[str, bool] = {}
 
     def knows(self, word: str) -> bool:
         """Whether a word, in whatever case, is in the dictionary."""
@@ -106,7 +107,7 @@ class Speller:
         found: dict[int, tuple[str, float]] = {}
         begins = True
         for place, word in enumerate(words):
-            if place not in skip and self._is_misspelt(word, begins):
+            if self._is_misspelt(word, begins) and place not in skip:
                 interrupt()
                 suggestions = self.suggest(word)
                 right = 1 - sum(suggestion.confidence for suggestion in suggestions)
@@ -118,7 +119,13 @@ class Speller:
         return found
 
     def _is_misspelt(self, word: str, begins: bool) -> bool:
-        if len(word) < 3 or not (word.isascii() and word.isalpha()) or self.knows(word):
+        suspect = self._suspect.get(word)  # asked of every word of every text, and most recur
+        if suspect is None:
+            if len(self._suspect) >= _REMEMBERED:
+                self._suspect.clear()
+            plain = len(word) >= 3 and word.isascii() and word.isalpha()
+            suspect = self._suspect[word] = plain and not self.knows(word)
+        if not suspect:
             return False
         if word.islower() or (begins and word[1:].islower()):
             return True
@@ -256,10 +263,10 @@ class Words(Mapping[str, int]):
 
     def count(self, word: str) -> int:
         """Return how often a word occurs, 0 for an unknown one."""
-        if not self.filter.may_have(word):
-            return 0
         count = self._found.get(word)
         if count is None:
+            if not self.filter.may_have(word):
+                return 0
             if len(self._found) >= _REMEMBERED:
                 self._found.clear()
             count = self._found[word] = self._search(word)

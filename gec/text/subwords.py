@@ -139,6 +139,7 @@ class Subwords:
         self._inflections = inflections
         self._encode_word = lru_cache(maxsize=200_000)(self._encode_word_uncached)
         self._raw = lru_cache(maxsize=None)(self._raw_uncached)
+        self._surface = lru_cache(maxsize=2**16)(self._surface_uncached)
         self._readable = lru_cache(maxsize=None)(self._readable_uncached)
 
     def __len__(self) -> int:
@@ -183,30 +184,30 @@ class Subwords:
     def decode_spans(self, ids: Sequence[int]) -> list[tuple[str, int, int]]:
         """Return (word, first token, one past its last token) for each word of ``ids``."""
         spans: list[tuple[str, int, int]] = []
-        word, case, start = bytearray(), None, 0
-        marker = ""
-
-        def close(end: int) -> None:
-            nonlocal word, case, start, marker
-            if word:
-                base = word.decode("utf-8", errors="replace")
-                surface = _restore_case(self._inflections.join(base, marker), case)
-                spans.append((surface, start, end))
-                word, case, marker = bytearray(), None, ""
-                start = end
-
+        word, marker, start = b"", "", 0
+        case: int | None = None
+        raw = self._raw
         for position, i in enumerate(ids):
-            if i in (_CAPITAL_ID, _UPPER_ID):
-                close(position)
+            if i >= len(SPECIALS):
+                begins, piece = raw(i)
+                if word and begins:  # a piece that is only the word start adds no bytes
+                    spans.append((self._surface(word, marker, case), start, position))
+                    word, marker, case, start = b"", "", None, position
+                word += piece
+            elif i in (_CAPITAL_ID, _UPPER_ID):
+                if word:
+                    spans.append((self._surface(word, marker, case), start, position))
+                    word, marker, start = b"", "", position
                 case = i
             elif i in _MARKERS_BY_ID:
                 marker = _MARKERS_BY_ID[i] if word else ""
-            elif i >= len(SPECIALS):
-                if self._pieces[i].startswith(WORD_START):
-                    close(position)  # a piece that is only the word start adds no bytes
-                word += self._raw(i)
-        close(len(ids))
+        if word:
+            spans.append((self._surface(word, marker, case), start, len(ids)))
         return spans
+
+    def _surface_uncached(self, word: bytes, marker: str, case: int | None) -> str:
+        base = word.decode("utf-8", errors="replace")
+        return _restore_case(self._inflections.join(base, marker), case)
 
     def pieces(self, ids: Iterable[int]) -> list[str]:
         """Return ids as readable strings, for traces: ``Ġ`` becomes a blank."""
@@ -217,17 +218,17 @@ class Subwords:
         if i < len(SPECIALS):
             return piece
         blank = " " if piece.startswith(WORD_START) else ""
-        return blank + self._raw(i).decode("utf-8", "replace")
+        return blank + self._raw(i)[1].decode("utf-8", "replace")
 
-    def _raw_uncached(self, i: int) -> bytes:
-        """Return the UTF-8 bytes of a piece, without the mark of a word's start."""
-        return bytes(BYTE_OF[char] for char in self._pieces[i].removeprefix(WORD_START))
+    def _raw_uncached(self, i: int) -> tuple[bool, bytes]:
+        """Return whether a piece begins a word, and its UTF-8 bytes without the mark of that."""
+        piece = self._pieces[i]
+        bare = piece.removeprefix(WORD_START)
+        return bare != piece, bytes(BYTE_OF[char] for char in bare)
 
     def _encode_word_uncached(self, word: str) -> tuple[int, ...]:
-        for ids in (self._analysed(word), self._plain(word)):
-            if ids is not None and self.decode(ids) == [word]:
-                return ids
-        return self._plain(word)
+        ids = self._analysed(word)
+        return ids if ids is not None and self.decode(ids) == [word] else self._plain(word)
 
     def _analysed(self, word: str) -> tuple[int, ...] | None:
         lowered = word.lower()

@@ -20,7 +20,7 @@ from typing import Any, overload
 from zlib import crc32
 
 from gec.errors import ModelError
-from gec.untrusted import map_bytes, parse_json
+from gec.untrusted import Buffer, map_bytes, parse_json
 
 _LONGEST_HEAD = 1 << 16  # bytes of the first line
 _ENCODINGS = {1: "latin-1", 4: "utf-32-be"}  # by the bytes of a character; both sort as characters
@@ -37,11 +37,15 @@ class Strings(Sequence[str]):
     (2, None, 'see', ['an', 'as'])
     """
 
-    def __init__(self, data: memoryview, width: int, lengths: Sequence[tuple[int, int]]) -> None:
-        self._data, self._width, self._lengths = data, width, lengths
+    def __init__(
+        self, data: Buffer, at: int, width: int, lengths: Sequence[tuple[int, int]]
+    ) -> None:
+        """Take the table that begins ``at`` so many bytes of ``data``."""
+        self._data, self._at, self._width, self._lengths = data, at, width, lengths
         self._encoding = _ENCODINGS[width]
         self._firsts = [0, *accumulate(count for _, count in lengths)]  # places of the first ones
-        begins = [0, *accumulate(length * count * width for length, count in lengths)]
+        begins = [*accumulate((length * n * width for length, n in lengths), initial=at)]
+        self._end = begins[-1]
         # For each length: the place of the first one, the byte where it begins, and how many.
         self._groups = {
             length: (first, begin, count)
@@ -58,7 +62,7 @@ class Strings(Sequence[str]):
         whole = "".join("".join(sorted(groups[length])) for length in lengths)
         width = 1 if whole.isascii() or max(whole) < "\u0100" else 4
         counts = [(length, len(groups[length])) for length in lengths]
-        return cls(memoryview(whole.encode(_ENCODINGS[width])), width, counts)
+        return cls(whole.encode(_ENCODINGS[width]), 0, width, counts)
 
     def find(self, string: str) -> int | None:
         """Return the place of the first string that is equal, None if there is none."""
@@ -96,13 +100,11 @@ class Strings(Sequence[str]):
     def _bisect(self, wanted: bytes, begin: int, count: int, size: int) -> int:
         data = self._data
         return bisect_left(
-            range(count),
-            wanted,
-            key=lambda i: data[begin + i * size : begin + (i + 1) * size].tobytes(),
+            range(count), wanted, key=lambda i: data[(at := begin + i * size) : at + size]
         )
 
     def _cut(self, begin: int, end: int, length: int) -> list[str]:
-        text = self._data[begin:end].tobytes().decode(self._encoding, "replace")
+        text = self._data[begin:end].decode(self._encoding, "replace")
         return [text[i : i + length] for i in range(0, len(text), length)]
 
     def __len__(self) -> int:
@@ -127,7 +129,7 @@ class Strings(Sequence[str]):
             yield from self._cut(begin, begin + count * length * self._width, length)
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return _strings, (self._data.tobytes(), self._width, self._lengths)
+        return Strings, (self.tobytes(), 0, self._width, self._lengths)
 
     def about(self) -> Part:
         """Return what a file's head says of this part."""
@@ -135,11 +137,7 @@ class Strings(Sequence[str]):
 
     def tobytes(self) -> bytes:
         """Return the part as a file holds it."""
-        return self._data.tobytes()
-
-
-def _strings(data: bytes, width: int, lengths: Sequence[tuple[int, int]]) -> Strings:
-    return Strings(memoryview(data), width, lengths)
+        return self._data[self._at : self._end]
 
 
 class Numbers(Sequence[int]):
@@ -150,13 +148,16 @@ class Numbers(Sequence[int]):
     (500, 2, {'code': 'H', 'count': 2})
     """
 
-    def __init__(self, data: memoryview, code: str) -> None:
+    def __init__(self, data: Buffer, at: int, code: str, count: int) -> None:
+        """Take the ``count`` numbers that begin ``at`` so many bytes of ``data``."""
         self.code = code
-        self.values: Sequence[int] = data.cast(code)  # type: ignore[call-overload]
+        self.values: Sequence[int]
+        part = memoryview(data)[at : at + count * array(code).itemsize]
         if sys.byteorder == "big":
-            values = array(code, data.tobytes())
-            values.byteswap()
-            self.values = values
+            self.values = array(code, part.tobytes())
+            self.values.byteswap()
+        else:
+            self.values = part.cast(code)  # type: ignore[call-overload]
 
     @classmethod
     def of(cls, values: Iterable[int], code: str = "") -> Numbers:
@@ -167,7 +168,7 @@ class Numbers(Sequence[int]):
         small = array(code, numbers)
         if sys.byteorder == "big":
             small.byteswap()
-        return cls(memoryview(small.tobytes()), code)
+        return cls(small.tobytes(), 0, code, len(small))
 
     def __len__(self) -> int:
         return len(self.values)
@@ -180,7 +181,7 @@ class Numbers(Sequence[int]):
         return self.values[place]
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return _numbers, (self.tobytes(), self.code)
+        return Numbers, (self.tobytes(), 0, self.code, len(self))
 
     def about(self) -> Part:
         """Return what a file's head says of this part."""
@@ -192,10 +193,6 @@ class Numbers(Sequence[int]):
         if sys.byteorder == "big":
             values.byteswap()
         return values.tobytes()
-
-
-def _numbers(data: bytes, code: str) -> Numbers:
-    return Numbers(memoryview(data), code)
 
 
 class Filter:
@@ -223,7 +220,7 @@ class Filter:
             key = crc32(string.encode("utf-8", "surrogatepass"))
             for bit in (key, key >> _SECOND):
                 bits[(bit & 8 * size - 1) >> 3] |= 1 << (bit & 7)
-        return cls(Numbers(memoryview(bytes(bits)), "B"))
+        return cls(Numbers(bytes(bits), 0, "B", size))
 
     def may_have(self, string: str) -> bool:
         """Whether a string passes; all that are in the set do."""
@@ -268,11 +265,11 @@ def read_tables(path: Path, format: int, kinds: str, most: int) -> list[Strings 
     Raises:
         ModelError: the file is no such file, or its parts are not as large as its head says.
     """
-    content, head = open_tables(path, most)
+    content, at, head = open_tables(path, most)
     if head.get("format") != format:
         raise ModelError(f"{path} has format {head.get('format')!r}, expected {format}")
     try:
-        parts = parse_parts(content, head.get("parts"))
+        parts = parse_parts(content, at, head.get("parts"))
     except (ValueError, TypeError, KeyError) as error:
         raise ModelError(f"cannot read {path}: {error}") from error
     found = "".join("s" if isinstance(part, Strings) else "n" for part in parts)
@@ -281,25 +278,24 @@ def read_tables(path: Path, format: int, kinds: str, most: int) -> list[Strings 
     return parts
 
 
-def open_tables(path: Path, most: int) -> tuple[memoryview, Mapping[str, Any]]:
-    """Return what follows the first line of a file, and the JSON object in that line."""
+def open_tables(path: Path, most: int) -> tuple[Buffer, int, Mapping[str, Any]]:
+    """Return a file's bytes, where its second line begins, and the JSON object in its first."""
     content = map_bytes(path, most)
-    line = content[:_LONGEST_HEAD].tobytes().partition(b"\n")[0]
+    line = content[:_LONGEST_HEAD].partition(b"\n")[0]
     try:
         head = parse_json(line.decode("utf-8"))
     except ValueError as error:
         raise ModelError(f"cannot read {path}: {error}") from error
     if not isinstance(head, dict):
         raise ModelError(f"cannot read {path}: its first line is no JSON object")
-    return content[len(line) + 1 :], head
+    return content, len(line) + 1, head
 
 
-def parse_parts(content: memoryview, parts: Any) -> list[Strings | Numbers]:
+def parse_parts(content: Buffer, at: int, parts: Any) -> list[Strings | Numbers]:
     """Return the parts that a head lists; raises ValueError, TypeError, KeyError."""
     if not isinstance(parts, list):
         raise ValueError("its head lists no parts")
     found: list[Strings | Numbers] = []
-    at = 0
     for part in parts:
         code = part.get("code") if isinstance(part, dict) else None
         if code is not None:
@@ -313,8 +309,10 @@ def parse_parts(content: memoryview, parts: Any) -> list[Strings | Numbers]:
             end = at + sum(length * count for length, count in lengths) * part["width"]
         if end > len(content):
             raise ValueError("it is cut short")
-        data = content[at:end]
-        found.append(Numbers(data, code) if code else Strings(data, part["width"], lengths))
+        if code:
+            found.append(Numbers(content, at, code, part["count"]))
+        else:
+            found.append(Strings(content, at, part["width"], lengths))
         at = end
     if at != len(content):
         raise ValueError("it has more bytes than its head says")

@@ -165,9 +165,13 @@ def cut(text: str) -> list[Span]:
     spans: list[Span] = []
     uncertain = False
     for chunk in _CHUNK.finditer(text):
-        ends, begins = _pieces(chunk[0])
-        uncertain = uncertain or begins
-        start = at = chunk.start()
+        start, last = chunk.span()
+        ends, cut_apart = _pieces(chunk[0])
+        uncertain = uncertain or cut_apart
+        if len(ends) == 1:
+            spans.append((start, last))
+            continue
+        at = start
         for end in ends:
             spans.append((at, start + end))
             at = start + end
@@ -179,11 +183,20 @@ _CHUNK = re.compile(r"\S+")
 
 @lru_cache(maxsize=2**16)  # most words recur
 def _pieces(chunk: str) -> tuple[tuple[int, ...], bool]:
-    """Return where the tokens of text without blanks end, and whether a pattern begins in it."""
+    """Return where the tokens of text without blanks end, and whether a special case is cut in it.
+
+    If no special case is cut anywhere, there is nothing to put together.
+    """
     ends = tuple(_cut(chunk, SPECIAL_CASES))
-    patterns = _patterns()
-    starts = (0, *ends)
-    return ends, any(chunk[a:b] in patterns for a, b in zip(starts, ends, strict=False))
+    if len(ends) == 1:
+        return ends, False
+    spans = [*zip((0, *ends), ends, strict=False)]
+    for first, last in _matches(chunk, spans):
+        start, end = spans[first][0], spans[last - 1][1]
+        own = SPECIAL_CASES[chunk[start:end]]
+        if own != tuple(end - start for _, end in spans[first:last]):
+            return ends, True
+    return ends, False
 
 
 def _cut(chunk: str, cases: dict[str, tuple[int, ...]]) -> Iterator[int]:

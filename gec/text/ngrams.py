@@ -71,6 +71,7 @@ class NGrams:
         self._table, self._ids = table, ids
         self.levels = list(levels)
         self._known: dict[str, int] = {}
+        self._masks = [(1 << 16 * order) - 1 for order in range(len(self.levels) + 1)]
 
     @property
     def words(self) -> list[str]:
@@ -98,11 +99,17 @@ class NGrams:
         The end of the sentence counts as one more word. If ``end`` is None, all words count.
         """
         order = len(self.levels)
-        ids = [BEGIN] * (order - 1)
-        ids += map(self._id, words)
-        ids.append(END)
         last = len(words) + 1 if end is None else min(end, len(words) + 1)
-        return -STEP * sum(self._cost(ids[i : i + order]) for i in range(start, last))
+        first = max(0, start - order + 1)  # the first word that an n-gram here may hold
+        ids = [BEGIN] * (order - 1 - start + first)
+        ids += map(self._id, words[first:last])
+        ids.append(END)
+        cost = whole = 0
+        for place, number in enumerate(ids[: last - start + order - 1], 1 - order):
+            whole = (whole << 16 | number) & self._masks[-1]
+            if place >= 0:
+                cost += self._cost(whole)
+        return -STEP * cost
 
     def _id(self, word: str) -> int:
         number = self._known.get(word)
@@ -116,20 +123,20 @@ class NGrams:
             self._known[word] = number
         return number
 
-    def _cost(self, ids: Sequence[int]) -> int:
-        """Return the cost (in steps) of the last id after the ids before it."""
-        cost = whole = 0
-        for number in ids:
-            whole = whole << 16 | number
-        for order in range(len(ids), 1, -1):
+    def _cost(self, whole: int) -> int:
+        """Return the cost (in steps) of the last id of an n-gram after the ids before it."""
+        cost = 0
+        for order in range(len(self.levels), 1, -1):
             level = self.levels[order - 1]
-            if (place := _find(level, hashed(whole & (1 << 16 * order) - 1))) is not None:
+            if (place := _find(level.hashes, whole & self._masks[order])) is not None:
                 return cost + level.costs[place]
-            below, history = self.levels[order - 2], whole >> 16 & (1 << 16 * (order - 1)) - 1
-            wanted = hashed(history) if order > 2 else history
-            if (place := _find(below, wanted)) is not None:
+            history = whole >> 16 & self._masks[order - 1]
+            below = self.levels[order - 2]
+            if order == 2:
+                cost += below.backoffs[history]
+            elif (place := _find(below.hashes, history)) is not None:
                 cost += below.backoffs[place]
-        return cost + self.levels[0].costs[ids[-1]]
+        return cost + self.levels[0].costs[whole & 0xFFFF]
 
     @classmethod
     def load(cls, folder: Path) -> NGrams | None:
@@ -224,15 +231,15 @@ def _levels(content: memoryview, sizes: Sequence[int]) -> list[Level]:
     return levels
 
 
-def _find(level: Level, wanted: int) -> int | None:
-    """Return the place of a hash; hashes lie about where they would if all were as far apart."""
-    hashes = level.hashes
-    size = len(hashes)
+def _find(hashes: Sequence[int], key: int) -> int | None:
+    """Return the place of an n-gram; hashes lie about where they would if all were as far apart."""
+    wanted, size = hashed(key), len(hashes)
     near = wanted * size >> 32
-    low, high = max(0, near - _NEAR), min(size, near + _NEAR)
-    if low and hashes[low - 1] >= wanted:
-        low = 0
-    if high < size and hashes[high] < wanted:
-        high = size
-    place = bisect_left(hashes, wanted, min(low, high), high)
+    low = near - _NEAR if near > _NEAR else 0
+    place = bisect_left(hashes, wanted, low, min(size, near + _NEAR))
+    if place < size and hashes[place] == wanted:
+        return place
+    if low < place < near + _NEAR:
+        return None
+    place = bisect_left(hashes, wanted)
     return place if place < size and hashes[place] == wanted else None

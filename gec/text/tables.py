@@ -76,9 +76,9 @@ class Strings(Sequence[str]):
         first, begin, count = group
         place = self._bisect(wanted, begin, count, len(wanted))
         at = begin + place * len(wanted)
-        return (
-            first + place if place < count and self._data[at : at + len(wanted)] == wanted else None
-        )
+        if place == count or self._data[at : at + len(wanted)] != wanted:
+            return None
+        return first + place
 
     def beginning(self, length: int, start: str) -> list[str]:
         """Return all strings of a length that begin with the character ``start``."""

@@ -14,7 +14,7 @@ from gec.correct.reading import Done, Reading, Share, shares, unread
 from gec.correct.result import Correction, SentenceResult, Warning
 from gec.decoding.decoder import Hypothesis
 from gec.decoding.trace import Trace
-from gec.edits.classify import classify
+from gec.edits.classify import kind_of
 from gec.edits.edits import Edit, WordEdit, apply
 from gec.edits.place import to_edits
 from gec.text.ngrams import NGrams
@@ -179,7 +179,7 @@ class Assembler:
         first, last = edit.target_start, edit.target_end
         places = range(edit.source_start, edit.source_end)
         old, new = [source[p] for p in places], reading.words[first:last]
-        kind, _ = classify(old, new, {source[p] for p in places if p in reading.respelt})
+        kind = kind_of(old, new, {source[p] for p in places if p in reading.respelt})
         return Evidence(
             edit.source_start,
             edit.source_end,

@@ -265,6 +265,8 @@ def _protect(sentence: Sentence, dictionary: Collection[str], named: Overlaps | 
 # Asked of every word of every text, and most words come again.
 @lru_cache(maxsize=2**16)
 def _is_no_word(word: str) -> bool:
+    if word.isascii() and word.isalpha():  # as most are
+        return False
     return any(c.isdigit() for c in word) or _is_picture(word) or _is_unassigned(word)
 
 

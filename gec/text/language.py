@@ -30,6 +30,8 @@ def _function_words() -> tuple[frozenset[str], list[frozenset[str]]]:
 @lru_cache(maxsize=2**16)
 def _letters(word: str) -> tuple[int, int]:
     """Return how many letters a word has, and how many of them are Latin."""
+    if word.isascii() and word.isalpha():  # as most are
+        return len(word), len(word)
     letters = [c for c in word if c.isalpha()]
     return len(letters), sum(c < "\u0250" or "\u1e00" <= c <= "\u1eff" for c in letters)
 

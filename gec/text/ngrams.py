@@ -12,6 +12,7 @@ from array import array
 from bisect import bisect_left
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -71,6 +72,7 @@ class NGrams:
         self._table, self._ids = table, ids
         self.levels = list(levels)
         self._known: dict[str, int] = {}
+        self._find = lru_cache(maxsize=2**16)(self._search)  # histories come again and again
         self._masks = [(1 << 16 * order) - 1 for order in range(len(self.levels) + 1)]
 
     @property
@@ -127,16 +129,29 @@ class NGrams:
         """Return the cost (in steps) of the last id of an n-gram after the ids before it."""
         cost = 0
         for order in range(len(self.levels), 1, -1):
-            level = self.levels[order - 1]
-            if (place := _find(level.hashes, whole & self._masks[order])) is not None:
-                return cost + level.costs[place]
+            if (place := self._find(order, whole & self._masks[order])) is not None:
+                return cost + self.levels[order - 1].costs[place]
             history = whole >> 16 & self._masks[order - 1]
             below = self.levels[order - 2]
             if order == 2:
                 cost += below.backoffs[history]
-            elif (place := _find(below.hashes, history)) is not None:
+            elif (place := self._find(order - 1, history)) is not None:
                 cost += below.backoffs[place]
         return cost + self.levels[0].costs[whole & 0xFFFF]
+
+    def _search(self, order: int, key: int) -> int | None:
+        """Return the place of an n-gram; hashes lie about where they would if evenly spread."""
+        hashes = self.levels[order - 1].hashes
+        wanted, size = hashed(key), len(hashes)
+        near = wanted * size >> 32
+        low = near - _NEAR if near > _NEAR else 0
+        place = bisect_left(hashes, wanted, low, min(size, near + _NEAR))
+        if place < size and hashes[place] == wanted:
+            return place
+        if low < place < near + _NEAR:
+            return None
+        place = bisect_left(hashes, wanted)
+        return place if place < size and hashes[place] == wanted else None
 
     @classmethod
     def load(cls, folder: Path) -> NGrams | None:
@@ -229,17 +244,3 @@ def _levels(content: memoryview, sizes: Sequence[int]) -> list[Level]:
             at = end
         levels.append(Level(*arrays, *[array("B")] * (3 - len(arrays))))
     return levels
-
-
-def _find(hashes: Sequence[int], key: int) -> int | None:
-    """Return the place of an n-gram; hashes lie about where they would if all were as far apart."""
-    wanted, size = hashed(key), len(hashes)
-    near = wanted * size >> 32
-    low = near - _NEAR if near > _NEAR else 0
-    place = bisect_left(hashes, wanted, low, min(size, near + _NEAR))
-    if place < size and hashes[place] == wanted:
-        return place
-    if low < place < near + _NEAR:
-        return None
-    place = bisect_left(hashes, wanted)
-    return place if place < size and hashes[place] == wanted else None

@@ -187,6 +187,8 @@ def _pieces(chunk: str) -> tuple[tuple[int, ...], bool]:
 
     If no special case is cut anywhere, there is nothing to put together.
     """
+    if chunk.isascii() and chunk.isalpha() and chunk not in SPECIAL_CASES:  # as most are
+        return (len(chunk),), False
     ends = tuple(_cut(chunk, SPECIAL_CASES))
     if len(ends) == 1:
         return ends, False
@@ -203,9 +205,6 @@ def _cut(chunk: str, cases: dict[str, tuple[int, ...]]) -> Iterator[int]:
     """Yield where the tokens of text without blanks end."""
     if chunk in cases:
         yield from cases[chunk]
-        return
-    if chunk.isascii() and chunk.isalpha():
-        yield len(chunk)
         return
     seen = chunk if chunk.isascii() else chunk.translate(_CLASSES)
     prefixes, start, end, suffixes = _affixes(chunk, seen, cases)

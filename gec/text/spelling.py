@@ -232,6 +232,8 @@ class Words(Mapping[str, int]):
         self.tiers = [*zip(words, counts, strict=True)]
         if any(len(strings) != len(numbers) for strings, numbers in self.tiers):
             raise ModelError(f"{TABLES} has not one count for each word")
+        frequent = zip(*self.tiers[-1], strict=True)  # few, and most of every text
+        self._frequent = {word: count or 1 for word, count in frequent}
         self._found: dict[str, int] = {}
 
     @classmethod
@@ -263,7 +265,9 @@ class Words(Mapping[str, int]):
 
     def count(self, word: str) -> int:
         """Return how often a word occurs, 0 for an unknown one."""
-        count = self._found.get(word)
+        count = self._frequent.get(word)
+        if count is None:
+            count = self._found.get(word)
         if count is None:
             if not self.filter.may_have(word):
                 return 0
@@ -273,7 +277,7 @@ class Words(Mapping[str, int]):
         return count
 
     def _search(self, word: str) -> int:
-        for table, counts in reversed(self.tiers):
+        for table, counts in self.tiers[-2::-1]:
             if (place := table.find(word)) is not None:
                 return counts[place] or 1
         return 0

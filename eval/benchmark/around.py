@@ -14,13 +14,11 @@ from __future__ import annotations
 import argparse
 import gc
 import json
-import subprocess
 import sys
 import time
 from collections.abc import Iterator, Sequence
 from itertools import pairwise
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import Any
 
 RUNS = 5
@@ -164,6 +162,9 @@ def main() -> None:
     if args.once:
         print(json.dumps(replay(args.replay, profile=args.profile)))
         return
+    import subprocess
+    from tempfile import TemporaryDirectory
+
     with TemporaryDirectory() as folder:
         path, one = (
             args.replay or args.record or Path(folder, "said.json"),

@@ -105,7 +105,9 @@ class Assembler:
             edits += own
         begin, end = plan.span()
         original = plan.text[begin:end]
-        here = [replace(edit, start=edit.start - begin, end=edit.end - begin) for edit in edits]
+        here = edits
+        if begin:
+            here = [replace(edit, start=edit.start - begin, end=edit.end - begin) for edit in edits]
         return Correction(
             original, apply(original, here), tuple(edits), tuple(sentences), tuple(warnings)
         )

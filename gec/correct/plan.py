@@ -217,11 +217,13 @@ class Planner:
 
 def model_word(word: Word) -> str:
     """Return the word as the model sees it: blanks inside a protected span joined."""
-    return word.text.replace(" ", "\u00a0")
+    return word.text.replace(" ", "\u00a0") if word.protected else word.text
 
 
 def _seen(words: Sequence[Word], respelt: Mapping[int, tuple[str, float]]) -> list[str]:
     """Return the words as the model sees them."""
+    if not respelt:
+        return [model_word(word) for word in words]
     seen: list[str] = []
     for place, word in enumerate(words):
         if place in respelt:
@@ -251,6 +253,8 @@ def _correctable(sentences: Sequence[Sentence]) -> set[int]:
 
 def _protect(sentence: Sentence, dictionary: Collection[str], named: Overlaps | None) -> Sentence:
     """Protect numbers, pictures, unassigned characters, and in tokenized text what is named."""
+    if not dictionary and named is None and not any(_is_no_word(w.text) for w in sentence.words):
+        return sentence  # as most are
     words = tuple(
         Word(word.text, word.start, word.end, protected=True)
         if _is_no_word(word.text)

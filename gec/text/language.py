@@ -44,9 +44,10 @@ def looks_english(words: Sequence[Word]) -> bool:
     sentences, and learners' English, count as English.
     """
     forms = [word.text for word in words if not word.protected]
-    letters = [_letters(form) for form in forms]
-    if sum(latin for _, latin in letters) * 2 < sum(all_ for all_, _ in letters):
-        return False
+    if not "".join(forms).isascii():
+        letters = [_letters(form) for form in forms]
+        if sum(latin for _, latin in letters) * 2 < sum(all_ for all_, _ in letters):
+            return False
     forms = [form for form in forms if form[0].isalpha() or form[0] == "'"]
     known = sum(form.lower() in _ENGLISH for form in forms)
     if not forms or known * 6 >= len(forms):

@@ -164,18 +164,30 @@ def cut(text: str) -> list[Span]:
     """Return the spans of a text's tokens, in order; they cover everything but whitespace."""
     spans: list[Span] = []
     uncertain = False
-    for chunk in _CHUNK.finditer(text):
-        start, last = chunk.span()
-        ends, cut_apart = _pieces(chunk[0])
-        uncertain = uncertain or cut_apart
+    for start, chunk in _chunks(text):
+        ends, cut_apart = _pieces(chunk)
         if len(ends) == 1:
-            spans.append((start, last))
+            spans.append((start, start + ends[0]))
             continue
+        uncertain = uncertain or cut_apart
         at = start
         for end in ends:
             spans.append((at, start + end))
             at = start + end
     return _put_together(text, spans) if uncertain else spans
+
+
+def _chunks(text: str) -> Iterator[tuple[int, str]]:
+    """Yield the pieces between whitespace and where they begin."""
+    if not text.isprintable():
+        for match in _CHUNK.finditer(text):
+            yield match.start(), match[0]
+        return
+    at = 0
+    for chunk in text.split(" "):  # no other whitespace is printable
+        if chunk:
+            yield at, chunk
+        at += len(chunk) + 1
 
 
 _CHUNK = re.compile(r"\S+")

@@ -18,11 +18,13 @@ from functools import lru_cache
 from gec.text.tokenizer import SPECIAL_CASES, cut
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(unsafe_hash=True, slots=True)
 class Word:
     """A word: the normalised ``text`` that the model sees, and its span in the user's text.
 
-    ``start`` and ``end`` are code points; ``protected`` words are never changed.
+    ``start`` and ``end`` are code points; ``protected`` words are never changed. It is a value like
+    others, which nobody changes; but every word of a text is one, and to make one that Python
+    guards takes seven times as long.
     """
 
     text: str
@@ -55,7 +57,8 @@ _SEEN = str.maketrans(
 )
 
 # Longer runs without a blank are one word: the rules take quadratic time.
-_RUN = re.compile(r"(?<!\S)\S{501,}")
+_LONGEST_RUN = 500
+_RUN = re.compile(rf"(?<!\S)\S{{{_LONGEST_RUN + 1},}}")
 
 
 @lru_cache(maxsize=2**16)  # called for every word of every text, and most words recur
@@ -103,13 +106,7 @@ def _spans(text: str) -> list[tuple[int, int]]:
     if not text or text.isspace():
         return []
     seen = text if text.isascii() and text.isprintable() else text.translate(_SEEN)
-    spans: list[tuple[int, int]] = []
-    at = 0
-    for run in [run.span() for run in _RUN.finditer(seen)] + [(len(seen), len(seen))]:
-        spans += [(at + i, at + j) for i, j in cut(seen[at : run[0]])]
-        if run[0] < run[1]:
-            spans.append(run)
-        at = run[1]
+    spans = cut(seen) if len(seen) <= _LONGEST_RUN else _long(seen)
     last = len(spans) - 1
     while last > 0 and seen[slice(*spans[last])] in {'"', "'", "''", ")", "]", "}"}:
         last -= 1
@@ -118,4 +115,16 @@ def _spans(text: str) -> list[tuple[int, int]]:
         word = seen[i:j]
         if _LAST_WORD.fullmatch(word) and (word == "etc." or word not in SPECIAL_CASES):
             spans[last : last + 1] = [(i, j - 1), (j - 1, j)]
+    return spans
+
+
+def _long(seen: str) -> list[tuple[int, int]]:
+    """Return the spans of a text that may hold very long runs, each of which is one word."""
+    spans: list[tuple[int, int]] = []
+    at = 0
+    for run in [run.span() for run in _RUN.finditer(seen)] + [(len(seen), len(seen))]:
+        spans += [(at + i, at + j) for i, j in cut(seen[at : run[0]])]
+        if run[0] < run[1]:
+            spans.append(run)
+        at = run[1]
     return spans

@@ -25,7 +25,7 @@ def test_what_the_network_said_is_said_again(tmp_path: Path) -> None:
         [*command, str(tmp_path / "said.json")], capture_output=True, text=True, check=True
     )
     found = json.loads(done.stdout)
-    assert found.keys() == {"python", "start", "memory", "all"}
+    assert found.keys() == {"python", "start", "memory", "all", "again"}
     assert min(found.values()) > 0
     recorded = json.loads((tmp_path / "said.json").read_text("utf-8"))
     answers = around._answers(recorded["said"])

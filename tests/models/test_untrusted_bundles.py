@@ -49,7 +49,7 @@ def generator(tmp_path: Path) -> Path:
 def test_fuzzed_bundles() -> None:
     """``make sanitize`` tries thousands."""
     said: list[str] = []
-    counts = fuzz_bundles.fuzz(200, say=said.append)
+    counts = fuzz_bundles.fuzz(300, say=said.append)
     assert not said
     assert counts["works"] > 10
     assert counts["refused"] > 50

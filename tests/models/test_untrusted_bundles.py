@@ -55,11 +55,25 @@ def test_fuzzed_bundles() -> None:
     assert counts["refused"] > 50
 
 
-@pytest.mark.parametrize("kind", ["int8", "float", "generator", "tokenizers", "fairseq"])
+@pytest.mark.parametrize("kind", ["int8", "old", "float", "generator", "tokenizers", "fairseq"])
 def test_what_is_damaged_was_whole(kind: str, tmp_path: Path) -> None:
     whole = written(kind, tmp_path / "whole")
     for luck in range(3):
         fuzz_bundles.use(kind, whole, fuzz_bundles.random.Random(luck))
+
+
+def test_a_bundle_of_the_first_format_is_the_same(folder: Path, tmp_path: Path) -> None:
+    old = written("old", tmp_path / "old")
+    assert (old / "words.tsv.gz").is_file()
+    assert [path.name for path in old.glob("*.bin")] == ["ngrams.bin"]
+    texts = ["She go home yesterday, teh Dogs are big 12.", "alot she goes"]
+    before, now = (
+        [c.edits for c in gec.load(str(p), device="cpu").correct_many(texts)] for p in (old, folder)
+    )
+    assert before == now
+    bundle.save(bundle.load(str(old)), tmp_path / "again", dtype=torch.int8)
+    for name in ("speller.bin", "inflections.bin", "ngrams.bin"):
+        assert (tmp_path / "again" / name).read_bytes() == (folder / name).read_bytes()
 
 
 def replaced(name: str, content: bytes) -> Damage:

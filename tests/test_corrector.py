@@ -17,8 +17,10 @@ from counting import growth
 from fake_models import Rule, RuleModel, copies, rewrites, sometimes
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
+from rapidfuzz.distance import Levenshtein
 
 from gec.correct import reading as module
+from gec.correct.assemble import _letter_distance
 from gec.correct.corrector import Corrector
 from gec.correct.options import Options, Setting
 from gec.correct.plan import WINDOW_OVERLAP, WINDOW_TOKENS, WINDOW_WORDS
@@ -912,3 +914,8 @@ def test_a_second_round_mends_what_the_first_one_left() -> None:
     assert "".join(sentence.trace.tokens) == "<cap> she go<+s> to the house and the tree .</s>"
     clean = corrector(change, rounds=5).correct("She likes the tree.")
     assert [len(s.trace.steps) for s in clean.sentences if s.trace] == [1]
+
+
+@given(st.text("abcd é\U0001f600", min_size=1), st.text("abcd é\U0001f600", min_size=1))
+def test_the_distance_of_an_edit_is_levenshteins(old: str, new: str) -> None:
+    assert _letter_distance(old, new) == Levenshtein.normalized_distance(old, new)

@@ -204,6 +204,9 @@ def _render(
     whole: Correction,
     args: argparse.Namespace,
 ) -> str:
+    plain = args.format == "text" or (args.format is None and not args.check)
+    if plain and not args.diff:
+        return document.bom + whole.text
     from gec.correct.result import join
     from gec.output import formats
 
@@ -217,9 +220,7 @@ def _render(
         return "".join(formats.to_m2(part) for part in parts if not isinstance(part, str))
     if args.format == "github":
         return formats.to_github(name, whole)
-    if args.check and args.format is None:
-        return formats.to_findings(name, whole)
-    return document.bom + whole.text
+    return formats.to_findings(name, whole)
 
 
 def _numbered(parts: list[str | Correction]) -> Iterator[tuple[int, Correction]]:
@@ -237,6 +238,8 @@ def _rewrite(document: Document, correction: Correction) -> None:
 
 def _print_reports(name: str, correction: Correction, args: argparse.Namespace) -> None:
     """What the user asked to be told besides the result."""
+    if not (correction.warnings or args.summary or args.trace or args.time):
+        return
     from gec.output.formats import label, to_summary, to_timing
 
     where = label(name)

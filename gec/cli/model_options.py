@@ -164,10 +164,8 @@ def load_corrector(args: argparse.Namespace) -> Corrector:
 def _load(args: argparse.Namespace) -> Corrector:
     from gec.correct.needless import Budget
     from gec.loading import load
-    from gec.text.words import split_words
 
     use_threads(args)
-    split_words(".")  # imports spaCy
     options = vars(args)
     dictionary, needless = options.get("dictionary"), options.get("max_needless")
     return load(

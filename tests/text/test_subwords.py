@@ -10,6 +10,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from gec.errors import ModelError
+from gec.text.byte_pairs import BytePairs
 from gec.text.inflection import MARKERS, Inflections
 from gec.text.subwords import BOS_ID, EOS_ID, PAD_ID, SPECIALS, Subwords
 from gec.text.words import normalise
@@ -154,3 +155,10 @@ def test_special_tokens_are_as_published() -> None:
     assert SPECIALS[:5] == ("<pad>", "<s>", "</s>", "<cap>", "<upper>")
     assert SPECIALS[5:] == tuple(f"<{marker}>" for marker in MARKERS)
     assert (PAD_ID, BOS_ID, EOS_ID) == (0, 1, 2)
+
+
+def test_no_ids_are_no_words() -> None:
+    """Of a pretrained decoder, too: it may end a sentence at once."""
+    words = BytePairs.of({"Ġ": 0, "a": 1, "Ġa": 2}, [("Ġ", "a")])
+    assert words.decode([]) == words.decode_spans([]) == words.encode([]) == []
+    assert words.decode([2, 1]) == ["aa"]

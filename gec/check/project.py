@@ -149,13 +149,27 @@ def matches(name: str, type: str) -> bool:
     )
 
 
+def read_rules(table: Mapping[str, Any], where: str) -> Rules:
+    """Read what ``[tool.gec]`` may say of every file from a table of another source.
+
+    Raises:
+        ConfigError: a key is unknown or its value of another kind; ``where`` names the source.
+    """
+    return _rules(_checked(table, _RULE_KEYS, where))
+
+
+RULE_KEYS = ("setting", "tolerance", "min_confidence", "ignored_words", "types", "ignored_types")
+"""The settings that :func:`read_rules` knows."""
+
+
 # ----------------------------------------------------------------------------------------- reading
 
 
-def find_project(config: str | None = None) -> Project:
+def find_project(config: str | None = None, start: Path | None = None) -> Project:
     """Read the settings of a file, or of the nearest pyproject.toml that has the table.
 
-    It is looked for in the current folder and those above, up to that of the repository.
+    It is looked for in the folder ``start``, else the current one, and those above, up to that of
+    the repository.
 
     Raises:
         InputError: the file cannot be read.
@@ -166,11 +180,11 @@ def find_project(config: str | None = None) -> Project:
         if table is None:
             raise ConfigError(f"{config}: has no table [tool.gec]")
         return _project(table, config)
-    here = Path.cwd()
+    here = Path.cwd() if start is None else start
     for folder in (here, *here.parents):
         file = folder / "pyproject.toml"
         if file.is_file():
-            name = os.path.relpath(file)
+            name = os.path.relpath(file) if start is None else str(file)
             if (table := _table(name)) is not None:
                 return _project(table, name)
         if (folder / ".git").exists():

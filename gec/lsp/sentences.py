@@ -1,0 +1,270 @@
+"""What is known of every sentence of an open document, so that only new ones are decoded.
+
+A sentence's edits follow from its text, from what is protected in it, from whether it stands
+behind a bullet, from whether a blank separates it from the next one, and from the strictness that
+is asked for. These are its key. Sentences that were found in one version are there in the next,
+in another document, and after an undo.
+"""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from gec.check.baseline import Known, known
+from gec.check.findings import is_finding
+from gec.correct.options import Options
+from gec.documents.passage import Passage
+from gec.edits.edits import Edit
+from gec.text.language import looks_english
+from gec.text.segmentation import Cuts, Sentence, cut
+from gec.text.words import Word
+
+if TYPE_CHECKING:
+    from gec.check.project import Strictness
+    from gec.correct.corrector import Corrector
+    from gec.lsp.outline import Outline
+
+Key = tuple[object, ...]
+Place = tuple[int, int]
+"""The number of a passage, and the number of a sentence in it."""
+
+MOST_RESULTS = 40_000
+"""Sentences that are remembered, those of all documents together."""
+_BETWEEN = "\n\n"
+_SHORT = 12  # characters of a bullet, a number or a heading mark
+
+
+@dataclass(frozen=True, slots=True)
+class Result:
+    """What came of one sentence.
+
+    Attributes:
+        edits: offsets count from the sentence's beginning.
+        words: how many it has.
+        english: whether it may be English.
+    """
+
+    edits: tuple[Edit, ...]
+    words: int
+    english: bool
+
+
+class Results:
+    """The results used last."""
+
+    def __init__(self, most: int = MOST_RESULTS) -> None:
+        self._most = most
+        self._found: OrderedDict[Key, Result] = OrderedDict()
+
+    def __contains__(self, key: Key) -> bool:
+        return key in self._found
+
+    def get(self, key: Key) -> Result | None:
+        """Return a result, which then counts as used last; None if it is not known."""
+        found = self._found.get(key)
+        if found is not None:
+            self._found.move_to_end(key)
+        return found
+
+    def put(self, key: Key, result: Result) -> None:
+        """Remember a result, and forget the one that was not used for longest."""
+        self._found[key] = result
+        if len(self._found) > self._most:
+            self._found.popitem(last=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Demand:
+    """What is asked for: it decides which edits a sentence gets.
+
+    Attributes:
+        strictness: how sure an edit must be.
+        ignored_words: words that stay.
+    """
+
+    strictness: Strictness
+    ignored_words: frozenset[str] = frozenset()
+
+    def options(self) -> Options:
+        """Return the corrector's options for it."""
+        return Options(
+            setting=self.strictness.setting,
+            tolerance=self.strictness.tolerance,
+            min_confidence=self.strictness.min_confidence,
+            dictionary=self.ignored_words,
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class _Cut:
+    """One passage with the keys of its sentences."""
+
+    text: str
+    cuts: Cuts
+    keys: tuple[Key, ...]
+
+    def found(self, results: Results) -> Iterator[tuple[tuple[int, int], Result]]:
+        """Yield the sentences whose results are known: where they stand, and the results."""
+        for span, key in zip(self.cuts.spans, self.keys, strict=True):
+            result = results.get(key)
+            if result is not None:
+                yield span, result
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """One edit of the document, with what it is recognised by elsewhere."""
+
+    edit: Edit
+    known: Known
+
+
+class Reading:
+    """The sentences of one version of a document.
+
+    Args:
+        outline: where the prose is.
+        demand: what is asked for.
+        before: the reading of an earlier version: its passages need not be cut again.
+    """
+
+    def __init__(self, outline: Outline, demand: Demand, before: Reading | None = None) -> None:
+        self.outline = outline
+        self.demand = demand
+        same = before is not None and before.demand == demand
+        old = before._cuts if before is not None and same else {}
+        self._cuts: dict[Key, _Cut] = {}
+        self._passages: list[tuple[Passage, _Cut]] = []
+        for passage in outline.found:
+            seen = passage.seen(outline.source)
+            key = (seen, passage.protected)
+            found = self._cuts.get(key) or old.get(key) or _cut(seen, passage, demand)
+            self._cuts[key] = found
+            self._passages.append((passage, found))
+
+    def missing(self, results: Results, near: int = 0) -> list[Place]:
+        """Return the sentences whose results are not known, those nearest to a place first."""
+        places = [
+            (abs(passage.pieces[0][0] + found.cuts.spans[n][0] - near), p, n)
+            for p, (passage, found) in enumerate(self._passages)
+            for n, key in enumerate(found.keys)
+            if key not in results
+        ]
+        return [(p, n) for _, p, n in sorted(places)]
+
+    def correct(
+        self, corrector: Corrector, results: Results, places: Sequence[Place], batch_size: int
+    ) -> None:
+        """Correct some sentences, and remember their results."""
+        batch = _Batch()
+        for passage, number in sorted(places):
+            batch.add(passage, self._passages[passage][1], number)
+        text, sentences, chosen = batch.whole()
+        whole = corrector.correct_sentences(
+            text, sentences, self.demand.options(), chosen=chosen, batch_size=batch_size
+        )
+        for place, (sentence, edits) in enumerate(whole.by_sentence()):
+            if place in chosen:
+                own = (
+                    replace(e, start=e.start - sentence.start, end=e.end - sentence.start)
+                    for e in edits
+                )
+                english = looks_english(sentence.words)
+                results.put(chosen[place], Result(tuple(own), len(sentence.words), english))
+
+    def findings(self, results: Results, counts: Callable[[str], bool]) -> list[Finding]:
+        """Return what is found so far, in the document's order; ``counts`` chooses error types.
+
+        As in ``gec correct --check``, nothing is found in a text most of which is foreign.
+        """
+        found: list[Finding] = []
+        words = foreign = 0
+        for passage, own in self._passages:
+            known_ones = [*own.found(results)]
+            words += sum(result.words for _, result in known_ones)
+            foreign += sum(result.words for _, result in known_ones if not result.english)
+            found += _found(self.outline.source, passage, known_ones, counts)
+        if 2 * foreign > words:
+            return []
+        return sorted(found, key=lambda one: (one.edit.start, one.edit.end))
+
+
+def _cut(seen: str, passage: Passage, demand: Demand) -> _Cut:
+    cuts = cut(seen, dictionary=demand.ignored_words, spans=passage.protected)
+    return _Cut(seen, cuts, tuple(_keys(cuts, demand.strictness)))
+
+
+def _keys(cuts: Cuts, strictness: Strictness) -> Iterator[Key]:
+    before = (0, 0)
+    for number, (start, end) in enumerate(cuts.spans):
+        kept = tuple((first - start, last - start) for first, last in cuts.kept(number))
+        following = cuts.spans[number + 1][0] if number + 1 < len(cuts.spans) else None
+        bullet = _bullet(cuts, number, before, start)
+        yield cuts.text[start:end], kept, bullet, following == end, strictness
+        before = (start, end)
+
+
+def _bullet(cuts: Cuts, number: int, before: tuple[int, int], start: int) -> str | bool:
+    """Return what stands before a sentence on its line, if it may be the mark of a bullet."""
+    between = cuts.text[before[1] : start]
+    if not number or "\n" in between or "\r" in between:
+        return False
+    if before[1] - before[0] <= _SHORT:
+        return cuts.text[slice(*before)]
+    return before in cuts.kept(number - 1)
+
+
+class _Batch:
+    """Sentences of several passages on their way to the corrector, in one text."""
+
+    def __init__(self) -> None:
+        self._texts: list[str] = []
+        self._starts: dict[int, int] = {}
+        self._length = 0
+        self._sentences: dict[tuple[int, int], Sentence] = {}
+        self._keys: dict[tuple[int, int], Key] = {}
+
+    def add(self, passage: int, found: _Cut, number: int) -> None:
+        """Add a sentence with its neighbours, whose places it is judged by."""
+        if passage not in self._starts:
+            self._starts[passage] = self._length
+            self._texts.append(found.text)
+            self._length += len(found.text) + len(_BETWEEN)
+        for other in range(max(0, number - 1), min(number + 2, len(found.keys))):
+            if (passage, other) not in self._sentences:
+                sentence = found.cuts.sentence(other)
+                self._sentences[passage, other] = _shifted(sentence, self._starts[passage])
+        self._keys[passage, number] = found.keys[number]
+
+    def whole(self) -> tuple[str, list[Sentence], dict[int, Key]]:
+        """Return the text, the sentences, and the keys of those to correct by their place."""
+        order = sorted(self._sentences)
+        chosen = {n: self._keys[place] for n, place in enumerate(order) if place in self._keys}
+        return _BETWEEN.join(self._texts), [self._sentences[place] for place in order], chosen
+
+
+def _shifted(sentence: Sentence, by: int) -> Sentence:
+    if not by:
+        return sentence
+    words = (Word(w.text, w.start + by, w.end + by, w.protected) for w in sentence.words)
+    return Sentence(sentence.start + by, sentence.end + by, tuple(words))
+
+
+def _found(
+    source: str,
+    passage: Passage,
+    results: Sequence[tuple[tuple[int, int], Result]],
+    counts: Callable[[str], bool],
+) -> Iterator[Finding]:
+    """Yield the findings of a passage."""
+    text = passage.text(source)
+    for span, result in results:
+        for edit in result.edits:
+            here = replace(edit, start=edit.start + span[0], end=edit.end + span[0])
+            if counts(edit.type) and is_finding(text, here):
+                for there in passage.outside([here]):
+                    name = known(text, here.start, here.end, here.replacement, span)
+                    yield Finding(there, name)

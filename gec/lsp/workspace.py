@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from gec.check.baseline import Baseline
@@ -17,7 +18,7 @@ from gec.lsp.sentences import Demand
 
 PROJECT_WORDS = "gec-words.txt"
 """The dictionary that a project gets if it has none."""
-_TABLE = re.compile(r"^\[tool\.gec\][ \t]*(?:#.*)?$", re.MULTILINE)
+_TABLE = re.compile(r"^\[tool\.gec\][ \t]*(?:#[^\r\n]*)?(?=\r?$)", re.MULTILINE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,7 +84,7 @@ class Workspace:
             demand,
             rules.counts,
             baseline,
-            project.inner(file) if baseline is not None else "",
+            _baseline_name(project, file),
             project if project.file else None,
         )
 
@@ -132,6 +133,33 @@ class Workspace:
         self.forget()
         return str(words)
 
+    def ignore_type(self, type: str, name: str) -> bool:
+        """Write into the settings of a file's project that an error type does not count in it.
+
+        Return whether it has settings.
+
+        Raises:
+            InputError: they cannot be written.
+        """
+        project = self.project_of(name)
+        inner = project.inner(str(Path(name).absolute()))
+        if not project.file or inner.startswith("../"):
+            return False
+        pattern = "/" + re.sub(r"([\\*?\[\]!#])", r"\\\1", inner)
+        document = read_document(project.file)
+        text = document.text
+        end = "\r\n" if "\r\n" in text else "\n"
+        lines = [
+            "",
+            "[[tool.gec.overrides]]",
+            f"files = [{json.dumps(pattern)}]",
+            f"ignored_types = [{json.dumps(type)}]",
+            "",
+        ]
+        gap = "" if text.endswith(end) else end
+        write_in_place(project.file, f"{document.bom}{text}{gap}{end.join(lines)}")
+        return True
+
     def _top(self, name: str) -> Path:
         """Return the folder of the workspace that a file is in, else the file's own."""
         file = Path(name).absolute()
@@ -173,6 +201,12 @@ def _strictness(project: Project, rules: Rules) -> Strictness:
     """Return how strict to be: in a project as ``gec correct --check`` is, else as the editor is."""
     least = CHECK_CONFIDENCE if project.file else None
     return Strictness(min_confidence=least).under(rules.strictness)
+
+
+def _baseline_name(project: Project, file: str) -> str:
+    """Return how the project's baseline calls a file: from its own folder."""
+    folder = (project.root / (project.baseline or "")).parent
+    return replace(project, root=folder).inner(file)
 
 
 def _name_dictionary(settings: Path) -> None:

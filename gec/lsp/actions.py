@@ -47,7 +47,7 @@ class Offer:
         value = self.buffer.text.value
         found = []
         for one in self.findings:
-            first, last = shown(value, one.edit)
+            first, last = shown(value, one)
             if first <= end and start <= last:
                 found.append(one)
         return found
@@ -73,13 +73,13 @@ class Offer:
         return [
             one
             for one in self.findings
-            if one.edit.confidence >= confidence and type in (None, one.edit.type)
+            if one.proposal.edit.confidence >= confidence and type in (None, one.proposal.edit.type)
         ]
 
     def change(self, findings: Iterable[Finding]) -> dict[str, Any]:
         """Return the protocol's WorkspaceEdit that makes edits."""
         return self._workspace_edit(
-            (one.edit.start, one.edit.end, one.edit.replacement) for one in findings
+            (one.start, one.end, one.proposal.edit.replacement) for one in findings
         )
 
     # --------------------------------------------------------------------------------- the actions
@@ -137,7 +137,7 @@ class Offer:
                 "edit": self._workspace_edit([comment]),
             }
             yield action
-        seen = one.known
+        seen = one.proposal.known
         arguments = (uri, seen.original, seen.replacement, seen.before, seen.after)
         yield self._command("Ignore this until the editor closes", IGNORE, one, *arguments)
         name = message(edit.type).category_title
@@ -157,7 +157,7 @@ class Offer:
         }
 
     def _diagnostic(self, one: Finding) -> dict[str, Any]:
-        return to_diagnostic(self.buffer.text, one.edit, self.preferences.level)
+        return to_diagnostic(self.buffer.text, one, self.preferences.level)
 
     def _workspace_edit(self, changes: Iterable[tuple[int, int, str]]) -> dict[str, Any]:
         uri, text = self.buffer.uri, self.buffer.text

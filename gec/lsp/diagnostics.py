@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
-from typing import Any
+from typing import Any, Protocol
 
 from gec.edits.edits import Edit
 from gec.edits.messages import category, message
@@ -23,15 +23,28 @@ _LOOK_BACK = 60
 _LONGEST = 40
 
 
+class Span(Protocol):
+    """Whatever stands at a place of a text."""
+
+    @property
+    def start(self) -> int:
+        """The first code point."""
+
+    @property
+    def end(self) -> int:
+        """The code point behind the last."""
+
+
 def to_diagnostics(text: Text, findings: Iterable[Finding], level: int) -> list[dict[str, Any]]:
     """Return the diagnostics of a document; ``level`` is the number of their severity."""
-    return [to_diagnostic(text, one.edit, level) for one in findings]
+    return [to_diagnostic(text, one, level) for one in findings]
 
 
-def to_diagnostic(text: Text, edit: Edit, level: int) -> dict[str, Any]:
-    """Return the diagnostic of an edit."""
+def to_diagnostic(text: Text, one: Finding, level: int) -> dict[str, Any]:
+    """Return the diagnostic of a finding."""
+    edit = one.proposal.edit
     found: dict[str, Any] = {
-        "range": to_range(text, *shown(text.value, edit)),
+        "range": to_range(text, *shown(text.value, one)),
         "severity": level,
         "code": edit.type,
         "source": SOURCE,
@@ -56,7 +69,7 @@ def to_range(text: Text, start: int, end: int) -> dict[str, dict[str, int]]:
     }
 
 
-def shown(text: str, edit: Edit) -> tuple[int, int]:
+def shown(text: str, place: Span) -> tuple[int, int]:
     """Return the span at which an edit is shown: what it replaces, or the word beside it.
 
     Editors show nothing, or anything, at an empty span.
@@ -64,16 +77,16 @@ def shown(text: str, edit: Edit) -> tuple[int, int]:
     >>> shown("I have dog.", Edit(7, 7, "", "a ", "M:DET", 0.9, "Add."))
     (7, 10)
     """
-    inside = text[edit.start : edit.end]
+    inside = text[place.start : place.end]
     if inside.strip():
-        start = edit.start + len(inside) - len(inside.lstrip())
+        start = place.start + len(inside) - len(inside.lstrip())
         return start, start + len(inside.strip())
-    following = _NEXT_WORD.match(text, edit.end)
+    following = _NEXT_WORD.match(text, place.end)
     if following:
         return following.span(1)
-    begin = max(0, edit.start - _LOOK_BACK)
-    before = _LAST_WORD.search(text[begin : edit.start])
-    return (begin + before.start(), edit.start) if before else (edit.start, edit.end)
+    begin = max(0, place.start - _LOOK_BACK)
+    before = _LAST_WORD.search(text[begin : place.start])
+    return (begin + before.start(), place.start) if before else (place.start, place.end)
 
 
 def percent(edit: Edit) -> str:

@@ -205,7 +205,7 @@ class Schedule:
         found = reading.findings(self._results, task.rules.counts)
         baseline = task.rules.baseline
         if baseline is not None:
-            verdicts = baseline.new(task.rules.baseline_name, (one.known for one in found))
+            verdicts = baseline.new(task.rules.baseline_name, (one.proposal.known for one in found))
             found = [one for one, new in zip(found, verdicts, strict=True) if new]
         self._report(Report(task.buffer, tuple(found), complete))
 

@@ -8,8 +8,9 @@ in another document, and after an undo.
 
 from __future__ import annotations
 
+import re
 from collections import OrderedDict
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
@@ -18,6 +19,7 @@ from gec.check.findings import is_finding
 from gec.correct.options import Options
 from gec.documents.passage import Passage
 from gec.edits.edits import Edit
+from gec.lsp.recut import recut
 from gec.text.language import looks_english
 from gec.text.segmentation import Cuts, Sentence, cut
 from gec.text.words import Word
@@ -25,6 +27,7 @@ from gec.text.words import Word
 if TYPE_CHECKING:
     from gec.check.project import Strictness
     from gec.correct.corrector import Corrector
+    from gec.correct.result import SentenceResult
     from gec.lsp.outline import Outline
 
 Key = tuple[object, ...]
@@ -34,7 +37,22 @@ Place = tuple[int, int]
 MOST_RESULTS = 40_000
 """Sentences that are remembered, those of all documents together."""
 _BETWEEN = "\n\n"
+_LONG = 2000  # characters of a passage of which not all is cut again
 _SHORT = 12  # characters of a bullet, a number or a heading mark
+
+
+@dataclass(frozen=True, slots=True)
+class Proposal:
+    """An edit of one sentence; its offsets count from the sentence's beginning.
+
+    Attributes:
+        known: what it is recognised by elsewhere.
+        final: it puts a period or the like, which is no finding at the end of a line.
+    """
+
+    edit: Edit
+    known: Known
+    final: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,12 +60,12 @@ class Result:
     """What came of one sentence.
 
     Attributes:
-        edits: offsets count from the sentence's beginning.
+        proposals: those that may be findings.
         words: how many it has.
         english: whether it may be English.
     """
 
-    edits: tuple[Edit, ...]
+    proposals: tuple[Proposal, ...]
     words: int
     english: bool
 
@@ -116,10 +134,16 @@ class _Cut:
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """One edit of the document, with what it is recognised by elsewhere."""
+    """One proposal with its place in the document."""
 
-    edit: Edit
-    known: Known
+    start: int
+    end: int
+    proposal: Proposal
+
+    @property
+    def edit(self) -> Edit:
+        """The edit of the document."""
+        return replace(self.proposal.edit, start=self.start, end=self.end)
 
 
 class Reading:
@@ -134,16 +158,36 @@ class Reading:
     def __init__(self, outline: Outline, demand: Demand, before: Reading | None = None) -> None:
         self.outline = outline
         self.demand = demand
-        same = before is not None and before.demand == demand
-        old = before._cuts if before is not None and same else {}
+        if before is not None and before.demand != demand:
+            before = None
         self._cuts: dict[Key, _Cut] = {}
         self._passages: list[tuple[Passage, _Cut]] = []
-        for passage in outline.found:
+        for number, passage in enumerate(outline.found):
             seen = passage.seen(outline.source)
             key = (seen, passage.protected)
-            found = self._cuts.get(key) or old.get(key) or _cut(seen, passage, demand)
+            found = self._cuts.get(key)
+            if found is None and before is not None:
+                found = before._cuts.get(key) or before._again(number, seen, passage, outline)
+            if found is None:
+                cuts = cut(seen, dictionary=demand.ignored_words, spans=passage.protected)
+                found = _Cut(seen, cuts, tuple(_keys(cuts, demand.strictness)))
             self._cuts[key] = found
             self._passages.append((passage, found))
+
+    def _again(self, number: int, seen: str, passage: Passage, outline: Outline) -> _Cut | None:
+        """Return a passage of the next version, derived from the one that was in its place."""
+        if not outline.guessed or number >= len(self._passages) or len(seen) < _LONG:
+            return None
+        old = self._passages[number][1]
+        words, strictness = self.demand.ignored_words, self.demand.strictness
+        new = recut(old.cuts, seen, dictionary=words, spans=passage.protected)
+        if new is None:
+            return None
+        first = max(0, new.same - 1)  # a key holds something of the sentences beside its own
+        last = len(new.cuts.spans) - max(0, new.rest - 1)
+        fresh = _keys(new.cuts, strictness, first, last)
+        rest = old.keys[len(old.keys) - max(0, new.rest - 1) :]
+        return _Cut(seen, new.cuts, (*old.keys[:first], *fresh, *rest))
 
     def missing(self, results: Results, near: int = 0) -> list[Place]:
         """Return the sentences whose results are not known, those nearest to a place first."""
@@ -168,12 +212,9 @@ class Reading:
         )
         for place, (sentence, edits) in enumerate(whole.by_sentence()):
             if place in chosen:
-                own = (
-                    replace(e, start=e.start - sentence.start, end=e.end - sentence.start)
-                    for e in edits
-                )
                 english = looks_english(sentence.words)
-                results.put(chosen[place], Result(tuple(own), len(sentence.words), english))
+                proposals = tuple(_proposals(text, sentence, edits))
+                results.put(chosen[place], Result(proposals, len(sentence.words), english))
 
     def findings(self, results: Results, counts: Callable[[str], bool]) -> list[Finding]:
         """Return what is found so far, in the document's order; ``counts`` chooses error types.
@@ -183,23 +224,33 @@ class Reading:
         found: list[Finding] = []
         words = foreign = 0
         for passage, own in self._passages:
-            known_ones = [*own.found(results)]
-            words += sum(result.words for _, result in known_ones)
-            foreign += sum(result.words for _, result in known_ones if not result.english)
-            found += _found(self.outline.source, passage, known_ones, counts)
+            plain = len(passage.pieces) == 1 and not (passage.ignored or passage.fragment)
+            for (start, _), result in own.found(results):
+                words += result.words
+                if not result.english:
+                    foreign += result.words
+                for one in result.proposals:
+                    if not counts(one.edit.type):
+                        continue
+                    if one.final and not _goes_on(own.text, start + one.edit.end):
+                        continue
+                    if plain:
+                        at = passage.pieces[0][0] + start
+                        found.append(Finding(at + one.edit.start, at + one.edit.end, one))
+                    else:
+                        found += _outside(passage, one, start)
         if 2 * foreign > words:
             return []
-        return sorted(found, key=lambda one: (one.edit.start, one.edit.end))
+        return sorted(found, key=lambda one: (one.start, one.end))
 
 
-def _cut(seen: str, passage: Passage, demand: Demand) -> _Cut:
-    cuts = cut(seen, dictionary=demand.ignored_words, spans=passage.protected)
-    return _Cut(seen, cuts, tuple(_keys(cuts, demand.strictness)))
-
-
-def _keys(cuts: Cuts, strictness: Strictness) -> Iterator[Key]:
-    before = (0, 0)
-    for number, (start, end) in enumerate(cuts.spans):
+def _keys(
+    cuts: Cuts, strictness: Strictness, first: int = 0, last: int | None = None
+) -> Iterator[Key]:
+    """Yield the keys of a passage's sentences from the first to before the last."""
+    before = cuts.spans[first - 1] if first else (0, 0)
+    for number in range(first, len(cuts.spans) if last is None else last):
+        start, end = cuts.spans[number]
         kept = tuple((first - start, last - start) for first, last in cuts.kept(number))
         following = cuts.spans[number + 1][0] if number + 1 < len(cuts.spans) else None
         bullet = _bullet(cuts, number, before, start)
@@ -253,18 +304,25 @@ def _shifted(sentence: Sentence, by: int) -> Sentence:
     return Sentence(sentence.start + by, sentence.end + by, tuple(words))
 
 
-def _found(
-    source: str,
-    passage: Passage,
-    results: Sequence[tuple[tuple[int, int], Result]],
-    counts: Callable[[str], bool],
-) -> Iterator[Finding]:
-    """Yield the findings of a passage."""
-    text = passage.text(source)
-    for span, result in results:
-        for edit in result.edits:
-            here = replace(edit, start=edit.start + span[0], end=edit.end + span[0])
-            if counts(edit.type) and is_finding(text, here):
-                for there in passage.outside([here]):
-                    name = known(text, here.start, here.end, here.replacement, span)
-                    yield Finding(there, name)
+def _proposals(text: str, sentence: SentenceResult, edits: Iterable[Edit]) -> Iterator[Proposal]:
+    """Yield those of a sentence's edits that may be findings, whatever follows the sentence."""
+    span = (sentence.start, sentence.end)
+    for edit in edits:
+        final = not is_finding(f"{edit.original}\n", replace(edit, start=0, end=len(edit.original)))
+        own = replace(edit, start=edit.start - span[0], end=edit.end - span[0])
+        if is_finding(f"{edit.original}x", replace(edit, start=0, end=len(edit.original))):
+            name = known(text, edit.start, edit.end, edit.replacement, span)
+            yield Proposal(own, name, final)
+
+
+def _goes_on(text: str, end: int) -> bool:
+    """Whether anything follows a place on its line."""
+    line = re.compile(r"[^\r\n]*").match(text, end)
+    return line is not None and bool(line[0].strip(" \t"))
+
+
+def _outside(passage: Passage, one: Proposal, start: int) -> Iterator[Finding]:
+    """Yield a proposal of a passage's sentence as a finding, unless markup stands in its way."""
+    here = replace(one.edit, start=one.edit.start + start, end=one.edit.end + start)
+    for there in passage.outside([here]):
+        yield Finding(there.start, there.end, one)

@@ -201,8 +201,8 @@ class Session:
         findings = tuple(
             one
             for one in report.findings
-            if (uri, one.known) not in self._ignored
-            and (uri, one.edit.type) not in self._ignored_types
+            if (uri, one.proposal.known) not in self._ignored
+            and (uri, one.proposal.edit.type) not in self._ignored_types
         )
         report = replace(report, findings=findings)
         level = self.workspace.preferences.level

@@ -1,0 +1,103 @@
+"""The sentences of a text that was changed at one place: only those around it are found anew."""
+
+from __future__ import annotations
+
+from bisect import bisect_left, bisect_right
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+from operator import itemgetter
+
+from gec.lsp.positions import difference
+from gec.text.protection import Span
+from gec.text.segmentation import Cuts, cut
+
+AROUND = 3
+"""Sentences before and behind a change that are found again, to see that they are the same."""
+FAR = 12
+"""The most sentences to go further in search of one that begins a line."""
+
+
+@dataclass(frozen=True, slots=True)
+class Recut:
+    """The sentences of a changed text.
+
+    Attributes:
+        cuts: as :func:`gec.text.segmentation.cut` finds them.
+        same, rest: so many sentences at the beginning, and at the end, are those of before.
+    """
+
+    cuts: Cuts
+    same: int
+    rest: int
+
+
+def recut(
+    old: Cuts, text: str, *, dictionary: Collection[str] = (), spans: Sequence[Span] = ()
+) -> Recut | None:
+    """Return the sentences of a text like that of ``old``, with ``spans`` protected.
+
+    None: the change reaches too far, and the whole text must be cut.
+    """
+    start, end, stop = difference(old.text, text)
+    shift = stop - end
+    first = _begin(old, bisect_left(old.spans, start, key=itemgetter(1)) - AROUND)
+    last = _end(old, bisect_right(old.spans, end, key=itemgetter(0)) + AROUND)
+    if last - first < 2 * AROUND:
+        return None
+    begin = old.spans[first][0] if first else 0
+    close = old.spans[last - 1][1] if last < len(old.spans) else len(old.text)
+    before = bisect_left(old.protected, begin, key=itemgetter(1))
+    behind = bisect_left(old.protected, close, key=itemgetter(0))
+    if _crosses(old.protected, begin) or _crosses(old.protected, close):
+        return None
+    inside = [(a - begin, b - begin) for a, b in spans if begin <= a and b <= close + shift]
+    window = cut(text[begin : close + shift], dictionary=dictionary, spans=inside)
+    found = [(a + begin, b + begin) for a, b in window.spans]
+    if first and found[:AROUND - 1] != [*old.spans[first : first + AROUND - 1]]:
+        return None
+    if last < len(old.spans):
+        wanted = [(a + shift, b + shift) for a, b in old.spans[last - AROUND + 1 : last]]
+        if found[1 - AROUND :] != wanted:
+            return None
+    cuts = Cuts(
+        text,
+        [*old.spans[:first], *found, *_moved(old.spans[last:], shift)],
+        [
+            *old.protected[:before],
+            *((a + begin, b + begin) for a, b in window.protected),
+            *_moved(old.protected[behind:], shift),
+        ],
+    )
+    return Recut(cuts, first, len(old.spans) - last)
+
+
+def _begin(old: Cuts, place: int) -> int:
+    """Return a sentence from which to begin, one that begins a line if there is one near."""
+    for near in range(place, max(0, place - FAR), -1):
+        if _begins_line(old.text, old.spans[near][0]):
+            return near
+    return max(0, place)
+
+
+def _end(old: Cuts, place: int) -> int:
+    """Return the sentence behind the last to look at: one that begins a line if there is one."""
+    for near in range(place, min(len(old.spans), place + FAR)):
+        if _begins_line(old.text, old.spans[near][0]):
+            return near
+    return min(len(old.spans), place)
+
+
+def _begins_line(text: str, start: int) -> bool:
+    while start and text[start - 1] in " \t":
+        start -= 1
+    return not start or text[start - 1] in "\r\n"
+
+
+def _crosses(spans: Sequence[Span], at: int) -> bool:
+    """Whether one of the sorted spans has a place within it."""
+    place = bisect_left(spans, at, key=itemgetter(0)) - 1
+    return place >= 0 and spans[place][1] > at
+
+
+def _moved(spans: Sequence[Span], shift: int) -> Sequence[Span]:
+    return [(a + shift, b + shift) for a, b in spans] if shift else spans

@@ -118,8 +118,9 @@ class Editor:
         if "method" not in message:
             self._replies[message["id"]] = message
         elif "id" in message:
-            answer = self._answers.get(message["method"], lambda params: None)
-            self.send({"id": message["id"], "result": answer(message.get("params"))})
+            answer = self._answers.get(message["method"])
+            result = answer(message.get("params")) if answer else None
+            self.send({"id": message["id"], "result": result})
         else:
             self.told.append(message)
 

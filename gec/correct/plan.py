@@ -270,9 +270,7 @@ def _correctable(sentences: Sequence[Sentence]) -> set[int]:
 
 def _changeable(sentences: Sequence[Sentence], places: Iterable[int]) -> set[int]:
     """Return those of the places whose sentences have a word that may change."""
-    return {
-        place for place in places if not all(word.protected for word in sentences[place].words)
-    }
+    return {place for place in places if not all(word.protected for word in sentences[place].words)}
 
 
 def _protect(word: Word, dictionary: Collection[str], named: Overlaps) -> Word:

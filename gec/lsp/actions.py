@@ -101,9 +101,7 @@ class Offer:
             same = self.chosen(type)
             if len(same) > 1:
                 name = message(type).category_title
-                yield self._edit(
-                    f"Fix {_count(len(same))} of this kind: {name}", QUICK_FIX, same
-                )
+                yield self._edit(f"Fix {_count(len(same))} of this kind: {name}", QUICK_FIX, same)
         least = self.preferences.fix_confidence
         sure = self.chosen(confidence=least)
         if len(sure) > 1:
@@ -211,7 +209,9 @@ def _filter(only: Sequence[str] | None) -> Callable[[str], bool]:
     """
     if not only:
         return lambda kind: True
-    return lambda kind: any(kind == name or kind.startswith(f"{name}.") or not name for name in only)
+    return lambda kind: any(
+        kind == name or kind.startswith(f"{name}.") or not name for name in only
+    )
 
 
 def _count(number: int) -> str:

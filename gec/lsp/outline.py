@@ -14,10 +14,9 @@ from dataclasses import dataclass, replace
 from gec.documents.markup import passages
 from gec.documents.passage import Passage
 from gec.lsp.positions import difference
+from gec.lsp.recut import HARMLESS
 from gec.text.protection import Span
 
-_HARMLESS = re.compile(r"(?:[^\W_]|[ ,.;!?’“”])*")
-"""What is markup in no kind of document, behind a letter on the same line."""
 _LETTER = re.compile(r"[^\W\d_]")
 
 
@@ -56,7 +55,7 @@ class Outline:
         new = source[start:stop]
         place = self._passage(start, end)
         if place is None or not (
-            _HARMLESS.fullmatch(new) and _HARMLESS.fullmatch(self.source, start, end)
+            HARMLESS.fullmatch(new) and HARMLESS.fullmatch(self.source, start, end)
         ):
             return None
         passage = _grown(self.found[place], self.source, source, start, end, len(new))
@@ -74,10 +73,13 @@ class Outline:
         if place < 0 or _nested(self.found, place, start):
             return None
         for first, last in self.found[place].pieces:
-            if first < start and end <= last:
+            if first < start and (end < last or end == last and self._ends_line(last)):
                 inside = self.source[max(first, line) : start]
                 return place if _LETTER.search(inside) else None
         return None
+
+    def _ends_line(self, at: int) -> bool:
+        return self.source[at : at + 1] in ("", "\r", "\n")
 
 
 def _nested(found: tuple[Passage, ...], place: int, start: int) -> bool:

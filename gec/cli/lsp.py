@@ -35,7 +35,7 @@ def _address(text: str) -> tuple[str, int]:
     return host.strip("[]"), int(port)
 
 
-def run(args: argparse.Namespace) -> None:
+def run(args: argparse.Namespace) -> int:
     import logging
 
     from gec.cli.model_options import load_corrector
@@ -44,4 +44,4 @@ def run(args: argparse.Namespace) -> None:
     logging.basicConfig(format="gec: %(levelname)s: %(message)s")
     logging.getLogger("gec").setLevel(args.log_level.upper())
     logging.getLogger("pygls").setLevel(logging.CRITICAL + 1)  # it would log texts
-    serve(lambda: load_corrector(args), address=args.tcp)
+    return serve(lambda: load_corrector(args), address=args.tcp)

@@ -12,6 +12,7 @@ import re
 from collections import OrderedDict
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from operator import itemgetter
 from typing import TYPE_CHECKING
 
 from gec.check.baseline import Known, known
@@ -190,14 +191,19 @@ class Reading:
         return _Cut(seen, new.cuts, (*old.keys[:first], *fresh, *rest))
 
     def missing(self, results: Results, near: int = 0) -> list[Place]:
-        """Return the sentences whose results are not known, those nearest to a place first."""
+        """Return the sentences whose results are not known, those nearest to a place first.
+
+        Of equal ones it returns one.
+        """
         places = [
-            (abs(passage.pieces[0][0] + found.cuts.spans[n][0] - near), p, n)
+            (abs(passage.pieces[0][0] + found.cuts.spans[n][0] - near), p, n, key)
             for p, (passage, found) in enumerate(self._passages)
             for n, key in enumerate(found.keys)
             if key not in results
         ]
-        return [(p, n) for _, p, n in sorted(places)]
+        places.sort(key=itemgetter(0))
+        wanted = {key: (p, n) for _, p, n, key in reversed(places)}
+        return [*wanted.values()][::-1]
 
     def correct(
         self, corrector: Corrector, results: Results, places: Sequence[Place], batch_size: int

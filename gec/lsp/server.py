@@ -32,6 +32,8 @@ if TYPE_CHECKING:
 
 LOG = logging.getLogger("gec.lsp")
 SECTION = "gec"
+OK, ABANDONED = 0, 1
+"""Exit statuses: the editor asked to shut down, or told to exit without."""
 T = TypeVar("T")
 
 
@@ -48,6 +50,7 @@ class Server(LanguageServer):
         super().__init__("gec", __version__, protocol_cls=OwnDocuments, max_workers=2)
         self._loop: asyncio.AbstractEventLoop | None = None
         self._tasks: set[asyncio.Task[None]] = set()
+        self.status: int | None = None
         self.session = Session(self, load, self._call)
         _add_handlers(self)
 
@@ -190,7 +193,12 @@ def _add_handlers(server: Server) -> None:
 
     @feature(types.SHUTDOWN)
     def shutdown(params: None) -> None:
+        server.status = OK
         session.close()
+
+    @feature(types.EXIT)
+    def leave(params: None) -> None:
+        server.status = ABANDONED if server.status is None else server.status
 
     _add_requests(server)
     _add_commands(server)
@@ -316,8 +324,11 @@ def _plain(value: Any) -> Any:
 # ------------------------------------------------------------------------------------------ running
 
 
-def serve(load: Callable[[], Corrector], address: tuple[str, int] | None = None) -> None:
-    """Answer one editor, through standard input and output or at an address, until it leaves."""
+def serve(load: Callable[[], Corrector], address: tuple[str, int] | None = None) -> int:
+    """Answer one editor, through standard input and output or at an address, until it leaves.
+
+    Return the exit status that the protocol asks for.
+    """
     server = Server(load)
     try:
         if address is None:
@@ -326,6 +337,7 @@ def serve(load: Callable[[], Corrector], address: tuple[str, int] | None = None)
             server.start_tcp(*address)
     finally:
         server.session.close()
+    return server.status or OK
 
 
 def _own_output() -> BinaryIO:

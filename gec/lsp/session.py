@@ -52,10 +52,12 @@ class Shown:
     Attributes:
         report: what was found, without what the user ignores.
         diagnostics: the same for the protocol.
+        sent: the editor has got them.
     """
 
     report: Report
     diagnostics: list[dict[str, Any]]
+    sent: bool
 
 
 class Session:
@@ -164,10 +166,10 @@ class Session:
             rules = self.workspace.rules_of(buffer.name, buffer.language)
         if rules is None:
             self._schedule.forget(buffer.uri)
-            self._show(Report(buffer, (), True))
             if reason and buffer.uri not in self._refused:
                 self._refused.add(buffer.uri)
                 self._client.say(f"gec: {Path(buffer.name).name} {reason}")
+            self._show(Report(buffer, (), True))
             return
         self._refused.discard(buffer.uri)
         self._schedule.check(buffer, rules, delay)
@@ -206,17 +208,19 @@ class Session:
         )
         report = replace(report, findings=findings)
         level = self.workspace.preferences.level
-        shown = Shown(report, to_diagnostics(report.buffer.text, findings, level))
+        diagnostics = to_diagnostics(report.buffer.text, findings, level)
         before = self._shown.get(uri)
-        self._shown[uri] = shown
         same = (
             before is not None
+            and before.sent
             and before.report.buffer.version == report.buffer.version
-            and before.diagnostics == shown.diagnostics
+            and before.diagnostics == diagnostics
         )
-        silent = before is None and not findings and not report.complete
-        if not (same or silent or self.pulled):
-            self._client.publish(uri, report.buffer.version, shown.diagnostics)
+        early = not findings and not report.complete  # "nothing" is said at the end
+        send = not (same or early or self.pulled)
+        if send:
+            self._client.publish(uri, report.buffer.version, diagnostics)
+        self._shown[uri] = Shown(report, diagnostics, send or same)
         if report.complete:
             self._wake(uri)
 

@@ -21,10 +21,10 @@ ROOMS := models eval web
 
 # System packages that the tests need (fairseq is compiled). Those that are missing are installed
 # if the user is root and apt-get exists.
-SYSTEM_PACKAGES := chromium firefox-esr g++ python3-dev
+SYSTEM_PACKAGES := chromium firefox-esr g++ neovim python3-dev
 
 # What the tests import; correcting with the shipped model needs none of it.
-TEST_EXTRAS := train,large,eval,checkers,serve,batch,convert,test,dev
+TEST_EXTRAS := train,large,eval,checkers,serve,lsp,batch,convert,test,dev
 
 PIP_INSTALL := $(BIN)/python -m pip --disable-pip-version-check --no-input install --quiet \
 	--no-build-isolation --constraint constraints.txt

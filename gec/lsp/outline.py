@@ -73,7 +73,7 @@ class Outline:
         if place < 0 or _nested(self.found, place, start):
             return None
         for first, last in self.found[place].pieces:
-            if first < start and (end < last or end == last and self._ends_line(last)):
+            if first < start and (end < last or (end == last and self._ends_line(last))):
                 inside = self.source[max(first, line) : start]
                 return place if _LETTER.search(inside) else None
         return None

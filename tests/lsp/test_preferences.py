@@ -91,7 +91,7 @@ def test_words_are_added_once(tmp_path: Path) -> None:
     file = tmp_path / "new" / "words"
     assert add_word(file, "one")
     assert not add_word(file, "one")
-    file.write_bytes("# mine\r\nzwei".encode())
+    file.write_bytes(b"# mine\r\nzwei")
     assert add_word(file, "drei")
     assert file.read_bytes() == b"# mine\r\nzwei\r\ndrei\r\n"
     assert read_words(str(file)) == ["zwei", "drei"]

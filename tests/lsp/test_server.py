@@ -36,7 +36,9 @@ def log(tmp_path: Path) -> Path:
 def start(tmp_path: Path, log: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Start]:
     """Start servers that have begun; those that still run must end as the protocol says."""
     monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "config"))
-    monkeypatch.setenv("PYTHONPATH", os.pathsep.join([str(TESTS), os.environ.get("PYTHONPATH", "")]))
+    monkeypatch.setenv(
+        "PYTHONPATH", os.pathsep.join([str(TESTS), os.environ.get("PYTHONPATH", "")])
+    )
     (tmp_path / "project").mkdir()
     (tmp_path / "project" / ".git").mkdir()
     editors: list[Editor] = []
@@ -73,9 +75,7 @@ def corrected(log: Path) -> list[str]:
 def spans(text: str, found: list[Message]) -> list[str]:
     """What diagnostics point at."""
     lines = Text.of(text)
-    return [
-        text[lines.offset(*place(d, "start")) : lines.offset(*place(d, "end"))] for d in found
-    ]
+    return [text[lines.offset(*place(d, "start")) : lines.offset(*place(d, "end"))] for d in found]
 
 
 def place(diagnostic: Message, end: str) -> tuple[int, int]:
@@ -253,7 +253,7 @@ def test_wrong_messages_are_survived(start: Start, uri: str) -> None:
         b"Content-Length: 9\r\n\r\nnot JSON!",
         b"Content-Length: 2\r\n\r\n[]",
         b"Content-Length: 4\r\n\r\nnull",
-        b"Content-Length: 17\r\n\r\n{\"jsonrpc\":\"9.9\"}",
+        b'Content-Length: 17\r\n\r\n{"jsonrpc":"9.9"}',
     ):
         editor.write(broken)
     bad = {"start": {"line": -1, "character": 0}, "end": {"line": "x", "character": 0}}
@@ -290,9 +290,7 @@ def test_huge_and_binary_documents_are_refused_once(start: Start, uri: str, log:
     assert len(editor.diagnostics(uri, 3)) == 1
 
 
-def test_a_document_that_fails_is_told_without_its_text(
-    start: Start, uri: str, log: Path
-) -> None:
+def test_a_document_that_fails_is_told_without_its_text(start: Start, uri: str, log: Path) -> None:
     editor = start()
     editor.open(uri, "They FAIL secretly.")
     assert editor.diagnostics(uri, 1) == []
@@ -390,7 +388,9 @@ def test_the_projects_settings(start: Start, uri: str, tmp_path: Path) -> None:
         {"client/registerCapability": registered.append},
     )  # fmt: skip
     editor.wait(lambda: registered)
-    globs = [w["globPattern"] for w in registered[0]["registrations"][0]["registerOptions"]["watchers"]]
+    globs = [
+        w["globPattern"] for w in registered[0]["registrations"][0]["registerOptions"]["watchers"]
+    ]
     assert globs == ["**/pyproject.toml", "**/gec-words.txt"]
     editor.open(uri, TEXT, "markdown")
     assert spans(TEXT, editor.diagnostics(uri, 1)) == ["go", "go", "dog", "go"]
@@ -407,7 +407,7 @@ def test_the_projects_settings(start: Start, uri: str, tmp_path: Path) -> None:
 
     assert rewritten("# nothing\n", "words")[-1] == "much"
     # as strict as gec correct --check, which asks for more than the fake is sure of by default
-    assert rewritten('[tool.gec]\nmin_confidence = 0.9\n') == []
+    assert rewritten("[tool.gec]\nmin_confidence = 0.9\n") == []
     assert rewritten('[tool.gec]\nmin_confidence = 0.5\ntypes = ["DET"]\n') == ["dog"]
     assert rewritten('[tool.gec]\nmin_confidence = "x"\n')[-1] == "much"
     assert "min_confidence: must be a number from 0 to 1" in editor.said()[0]

@@ -22,6 +22,7 @@ from gec.cli import (
     calibrate,
     convert,
     correct,
+    data_break,
     data_noise,
     data_prepare,
     distill,
@@ -152,7 +153,10 @@ COMMANDS: dict[str, Command | Group] = {
     ),
     "train": train,
     "distill": distill,
-    "data": Group("Prepare training data.", {"prepare": data_prepare, "noise": data_noise}),
+    "data": Group(
+        "Prepare training data.",
+        {"prepare": data_prepare, "noise": data_noise, "break": data_break},
+    ),
     "bundle": bundle,
     "model": Group(
         "Fetch, list and remove models.",

@@ -83,9 +83,7 @@ def measure(
         editor.diagnostics(warm, 1)
         began = time.perf_counter()
         editor.open(URI, text.value, language)
-        editor.request("textDocument/hover", **_at(0, 0))
-        _settle(editor, 1)
-        first = time.perf_counter() - began
+        first = _settle(editor, 1) - began
         seconds = []
         places = random.Random(seed)
         for version in range(2, changes + 2):
@@ -132,22 +130,15 @@ def _changed(text: Text, places: random.Random) -> tuple[Text, dict[str, Any]]:
     return text.replaced(at, at, word), change
 
 
-def _settle(editor: Editor, version: int) -> None:
-    """Wait until nothing new is sent for a while."""
+def _settle(editor: Editor, version: int) -> float:
+    """Wait until nothing new is sent for a while; return when the last was."""
     editor.diagnostics(URI, version)
     while True:
-        known = len(editor.told)
+        known, last = len(editor.told), time.perf_counter()
         try:
             editor.wait(lambda: len(editor.told) > known, 3.0)  # noqa: B023 - called at once
         except TimeoutError:
-            return
-
-
-def _at(line: int, character: int) -> dict[str, Any]:
-    return {
-        "textDocument": {"uri": URI},
-        "position": {"line": line, "character": character},
-    }
+            return last
 
 
 def _memory(process: int) -> tuple[float, float]:
@@ -166,6 +157,8 @@ def _memory(process: int) -> tuple[float, float]:
 def read_sentences(files: Sequence[str], count: int) -> list[str]:
     """Return so many sentences of files of plain text; if they have fewer, over again.
 
+    Those that come again get a number, so that each is another sentence.
+
     Raises:
         InputError: a file cannot be read, or there is no sentence.
     """
@@ -177,7 +170,10 @@ def read_sentences(files: Sequence[str], count: int) -> list[str]:
         found += [" ".join(text[start:end].split()) for start, end in cut(text).spans]
     if not found:
         raise InputError(f"{', '.join(files)}: no sentences to write a document of")
-    return [found[n % len(found)] for n in range(count)]
+    return [
+        found[n % len(found)] + (f" ({n // len(found)})" if n >= len(found) else "")
+        for n in range(count)
+    ]
 
 
 def main(args: Any) -> int:

@@ -19,12 +19,15 @@ import tomllib
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, fields, replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from gec.correct.needless import Budget
 from gec.edits.messages import MESSAGES, category
 from gec.errors import ConfigError
 from gec.files import read_document
+
+if TYPE_CHECKING:
+    from gec.correct.options import Options
 
 CHECK_CONFIDENCE = 0.55
 """The least confidence of a finding of ``gec correct --check`` where nobody asks for another.
@@ -56,6 +59,18 @@ class Strictness:
             beneath = replace(self, min_confidence=None, max_needless=None)
         given = {name: value for name in _NUMBERS if (value := getattr(other, name)) is not None}
         return replace(beneath, **given)
+
+    def options(self, dictionary: frozenset[str] = frozenset()) -> Options:
+        """Return the corrector's options for it, with words never to change."""
+        from gec.correct.options import Options
+
+        return Options(
+            setting=self.setting,
+            tolerance=self.tolerance,
+            min_confidence=self.min_confidence,
+            max_needless=Budget.read(self.max_needless) if self.max_needless else None,
+            dictionary=dictionary,
+        )
 
 
 _NUMBERS = ("tolerance", "min_confidence", "max_needless")
@@ -164,10 +179,6 @@ def read_rules(table: Mapping[str, Any], where: str) -> Rules:
         ConfigError: a key is unknown or its value of another kind; ``where`` names the source.
     """
     return _rules(_checked(table, _RULE_KEYS, where))
-
-
-RULE_KEYS = ("setting", "tolerance", "min_confidence", "ignored_words", "types", "ignored_types")
-"""The settings that :func:`read_rules` knows."""
 
 
 # ----------------------------------------------------------------------------------------- reading
@@ -318,6 +329,8 @@ _RULE_KEYS: dict[str, Callable[[Any], Any]] = {
     "types": _types,
     "ignored_types": _types,
 }
+RULE_KEYS = tuple(_RULE_KEYS)
+"""The settings that :func:`read_rules` knows."""
 _PROJECT_KEYS: dict[str, Callable[[Any], Any]] = {
     "paths": _strings,
     "include": _strings,

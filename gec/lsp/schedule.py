@@ -14,7 +14,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from gec.errors import DataError, GecError
+from gec.errors import ConfigError, DataError, GecError
 from gec.lsp.buffer import Buffer
 from gec.lsp.outline import Outline
 from gec.lsp.sentences import Finding, Reading, Results
@@ -226,7 +226,7 @@ class Schedule:
             state = self._states.get(task.buffer.uri)
             if state is not None:
                 state.outline = state.reading = None
-        problem = str(error) if isinstance(error, DataError) else _named(error)
+        problem = str(error) if isinstance(error, ConfigError | DataError) else _named(error)
         self._report(Report(task.buffer, (), True, problem))
 
 

@@ -17,7 +17,6 @@ from typing import TYPE_CHECKING
 
 from gec.check.baseline import Known, known
 from gec.check.findings import is_finding
-from gec.correct.options import Options
 from gec.documents.passage import Passage
 from gec.edits.edits import Edit
 from gec.lsp.recut import recut
@@ -28,6 +27,7 @@ from gec.text.words import Word
 if TYPE_CHECKING:
     from gec.check.project import Strictness
     from gec.correct.corrector import Corrector
+    from gec.correct.options import Options
     from gec.correct.result import SentenceResult
     from gec.lsp.outline import Outline
 
@@ -109,12 +109,7 @@ class Demand:
 
     def options(self) -> Options:
         """Return the corrector's options for it."""
-        return Options(
-            setting=self.strictness.setting,
-            tolerance=self.strictness.tolerance,
-            min_confidence=self.strictness.min_confidence,
-            dictionary=self.ignored_words,
-        )
+        return self.strictness.options(self.ignored_words)
 
 
 @dataclass(frozen=True, slots=True)

@@ -19,6 +19,7 @@ from gec.lsp.buffer import Buffer
 from gec.lsp.outline import Outline
 from gec.lsp.sentences import Finding, Reading, Results
 from gec.lsp.workspace import Rulebook
+from gec.memory import release_memory
 
 if TYPE_CHECKING:
     from gec.correct.corrector import Corrector
@@ -29,6 +30,8 @@ FIRST_BATCH, BATCH = 4, 16
 """Sentences that are decoded together: those nearest to a change, and all others."""
 SHOW_EVERY = 0.5
 """Seconds between two reports of a document that is not yet done."""
+MANY = 500
+"""So many sentences leave memory that is worth releasing."""
 SETTLE = 0.5
 """Seconds without a change before a document whose outline was guessed is parsed."""
 
@@ -96,6 +99,7 @@ class Schedule:
         self._tasks: dict[str, _Task] = {}
         self._states: dict[str, _State] = {}
         self._number = 0
+        self._fresh = 0  # sentences since memory was released
         self._closing = False
         self._thread = threading.Thread(target=self._run, name="gec-lsp", daemon=True)
 
@@ -103,12 +107,18 @@ class Schedule:
         """Start the thread, which loads the corrector first."""
         self._thread.start()
 
-    def close(self) -> None:
-        """End the thread, at the latest when it has decoded a batch."""
+    def close(self, patience: float = 0.0) -> bool:
+        """End the thread, at the latest when it has decoded a batch; return whether it has ended.
+
+        Wait so many seconds for it.
+        """
         with self._changed:
             self._closing = True
             self._tasks.clear()
             self._changed.notify()
+        if self._thread.is_alive():
+            self._thread.join(patience)
+        return not self._thread.is_alive()
 
     def check(self, buffer: Buffer, rules: Rulebook, delay: float = 0.0) -> None:
         """Check a version of a document in so many seconds; older versions are forgotten."""
@@ -139,6 +149,7 @@ class Schedule:
             self._failed(str(error) if isinstance(error, GecError) else _named(error))
             return
         LOG.info("the model is loaded")
+        release_memory()
         while (task := self._take()) is not None:
             try:
                 self._check(task)
@@ -146,6 +157,9 @@ class Schedule:
                 continue
             except Exception as error:  # the thread must survive every document
                 self._give_up(task, error)
+            if self._fresh > MANY:
+                self._fresh = 0
+                release_memory()
 
     def _take(self) -> _Task | None:
         """Wait for the newest task that is due; None at the end."""
@@ -172,6 +186,7 @@ class Schedule:
         while missing:
             self._go_on(task)
             reading.correct(corrector, self._results, missing[:size], size)
+            self._fresh += size
             missing, size = missing[size:], BATCH
             if missing and time.monotonic() - shown > SHOW_EVERY:
                 self._show(task, reading, complete=False)

@@ -7,6 +7,7 @@ import logging
 import os
 import sys
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from enum import Enum
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO, TypeVar
@@ -34,6 +35,8 @@ LOG = logging.getLogger("gec.lsp")
 SECTION = "gec"
 OK, ABANDONED = 0, 1
 """Exit statuses: the editor asked to shut down, or told to exit without."""
+PATIENCE = 1.0
+"""Seconds that the last batch of sentences gets."""
 T = TypeVar("T")
 
 
@@ -132,8 +135,9 @@ class Server(LanguageServer):
 
     def _call(self, function: Callable[[], None]) -> None:
         """Run a function in the thread that reads the editor's messages."""
-        if self._loop is not None and not self._loop.is_closed():
-            self._loop.call_soon_threadsafe(function)
+        if self._loop is not None:
+            with suppress(RuntimeError):  # the loop has ended
+                self._loop.call_soon_threadsafe(function)
 
 
 async def _quietly(work: Any) -> None:
@@ -336,8 +340,12 @@ def serve(load: Callable[[], Corrector], address: tuple[str, int] | None = None)
         else:
             server.start_tcp(*address)
     finally:
-        server.session.close()
-    return server.status or OK
+        ended = server.session.close(PATIENCE)
+    status = server.status or OK
+    if not ended:  # in the middle of loading a model, beneath which the interpreter cannot end
+        sys.stderr.flush()
+        os._exit(status)
+    return status
 
 
 def _own_output() -> BinaryIO:

@@ -105,9 +105,9 @@ class Session:
         """Begin to load the corrector."""
         self._schedule.start()
 
-    def close(self) -> None:
-        """End the checking."""
-        self._schedule.close()
+    def close(self, patience: float = 0.0) -> bool:
+        """End the checking; return whether it has ended within so many seconds."""
+        return self._schedule.close(patience)
 
     # --------------------------------------------------------------------------------- documents
 

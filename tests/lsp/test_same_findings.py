@@ -24,7 +24,7 @@ SOURCES = {
     "a.md": f"# She go to school every day\n\n> He have `two` dog.\n\n{SAMPLE}\n1. He go home.\n",
     "a.html": "<p>She go to <b>school</b> every day.</p><p>He <code>x</code> are happy.</p>",
     "a.py": "# She go to school every day.\n# He are happy.\nx = 1  # gec: ignore he go\n",
-    "a.tex": "\\begin{document}\nShe go to school\\footnote{He are happy.} every day.\n\\end{document}",
+    "a.tex": "\\begin{document}\nShe go\\footnote{He are happy.} to school.\n\\end{document}",
     "b.txt": GERMAN,
     "c.txt": "She go to school “every day” and\nThey are happy there. He say “no.” to her.\n" * 3,
 }  # fmt: skip

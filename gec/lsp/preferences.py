@@ -45,7 +45,7 @@ class Preferences:
 
     enabled: bool = True
     languages: frozenset[str] = frozenset()
-    rules: Rules = Rules()
+    rules: Rules = field(default_factory=Rules)
     severity: str = "information"
     user_dictionary: str = field(default_factory=user_dictionary)
     fix_confidence: float = CONFIDENT

@@ -349,7 +349,7 @@ def serve(load: Callable[[], Corrector], address: tuple[str, int] | None = None)
 
 
 def _own_output() -> BinaryIO:
-    """Return standard output for the protocol alone; what else is printed goes to standard error."""
+    """Return standard output for the protocol alone; all other prints go to standard error."""
     sys.stdout.flush()
     own = os.fdopen(os.dup(sys.stdout.fileno()), "wb")
     os.dup2(sys.stderr.fileno(), sys.stdout.fileno())

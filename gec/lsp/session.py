@@ -186,7 +186,7 @@ class Session:
             return "looks binary and is not checked"
         return None
 
-    # --------------------------------------------------------------------------------- what is found
+    # ---------------------------------------------------------------------------- what is found
 
     def _arrived(self, report: Report) -> None:
         """Show what the schedule found, if the document is still the one that it was found in."""

@@ -198,7 +198,7 @@ class Workspace:
 
 
 def _strictness(project: Project, rules: Rules) -> Strictness:
-    """Return how strict to be: in a project as ``gec correct --check`` is, else as the editor is."""
+    """Return how strict to be: in a project as ``gec correct --check``, else as the bundle."""
     least = CHECK_CONFIDENCE if project.file else None
     return Strictness(min_confidence=least).under(rules.strictness)
 

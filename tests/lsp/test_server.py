@@ -336,6 +336,13 @@ def test_an_editor_that_goes_takes_the_server_along(start: Start, uri: str) -> N
     assert editor.process.wait(30) == 0
 
 
+def test_an_editor_may_leave_while_the_model_is_loaded(
+    start: Start, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("FAKE_GATE", str(tmp_path / "gate"))
+    assert start().end() == 0
+
+
 def test_an_exit_without_a_shutdown_is_an_error(start: Start) -> None:
     editor = start()
     editor.notify("exit")
@@ -388,9 +395,8 @@ def test_the_projects_settings(start: Start, uri: str, tmp_path: Path) -> None:
         {"client/registerCapability": registered.append},
     )  # fmt: skip
     editor.wait(lambda: registered)
-    globs = [
-        w["globPattern"] for w in registered[0]["registrations"][0]["registerOptions"]["watchers"]
-    ]
+    watchers = registered[0]["registrations"][0]["registerOptions"]["watchers"]
+    globs = [watcher["globPattern"] for watcher in watchers]
     assert globs == ["**/pyproject.toml", "**/gec-words.txt"]
     editor.open(uri, TEXT, "markdown")
     assert spans(TEXT, editor.diagnostics(uri, 1)) == ["go", "go", "dog", "go"]

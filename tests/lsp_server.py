@@ -1,8 +1,8 @@
 """A language server with a fake model, which says on standard error what it corrects.
 
-``SLOW`` in a sentence takes a while, ``FAIL`` raises. The model is loaded when the file that the
-environment variable ``FAKE_GATE`` names exists, if there is one. Only whole documents are reported,
-or every ``FAKE_SHOW`` seconds what is found so far.
+``WAIT`` in a sentence takes until somebody interrupts, ``FAIL`` raises. The model is loaded when the
+file that the environment variable ``FAKE_GATE`` names exists, if there is one. Only whole documents
+are reported, or every ``FAKE_SHOW`` seconds what is found so far.
 """
 
 from __future__ import annotations
@@ -50,8 +50,11 @@ class FakeSentences:
             sentence = sentences[place]
             own = text[sentence.start : sentence.end]
             self._interrupt()
-            if "SLOW" in own:
-                time.sleep(0.05)
+            if "WAIT" in own:
+                print("waiting", file=sys.stderr, flush=True)
+            while "WAIT" in own:
+                time.sleep(0.01)
+                self._interrupt()
             if "FAIL" in own:
                 raise RuntimeError(f"the text is {own}")
             print(f"corrected: {own}", file=sys.stderr, flush=True)

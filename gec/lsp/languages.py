@@ -14,7 +14,8 @@ from gec.documents.prose import prose_kind
 PLAIN = "plain"
 _DATA = frozenset({"jsonl", "csv", "tsv", "parquet"})
 _LANGUAGES = {
-    **dict.fromkeys(("plaintext", "text", "txt", "mail", "email"), PLAIN),
+    # Kate calls a document's language as its settings call the server
+    **dict.fromkeys(("plaintext", "text", "txt", "mail", "email", "gec"), PLAIN),
     **dict.fromkeys(
         ("markdown", "md", "gfm", "mdx", "quarto", "rmd", "pandoc", "vimwiki"), "markdown"
     ),
@@ -22,7 +23,8 @@ _LANGUAGES = {
     **dict.fromkeys(("html", "xhtml", "htm", "mhtml"), "html"),
     **dict.fromkeys(("latex", "tex", "plaintex", "bibtex-text", "latex-expl3"), "latex"),
     **dict.fromkeys(
-        ("gitcommit", "git-commit", "commit", "hgcommit", "jjdescription", "jj-commit"), "commit"
+        ("gitcommit", "git-commit", "git commit", "hgcommit", "jjdescription", "jj-commit"),
+        "commit",
     ),
 }
 _LEXERS = {

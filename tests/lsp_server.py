@@ -1,8 +1,8 @@
 """A language server with a fake model, which says on standard error what it corrects.
 
-``WAIT`` in a sentence takes until somebody interrupts, ``FAIL`` raises. The model is loaded when the
-file that the environment variable ``FAKE_GATE`` names exists, if there is one. Only whole documents
-are reported, or every ``FAKE_SHOW`` seconds what is found so far.
+``WAIT`` in a sentence takes until somebody interrupts, ``FAIL`` raises. The model is loaded when
+the file that the environment variable ``FAKE_GATE`` names exists, if there is one. Only whole
+documents are reported, or every ``FAKE_SHOW`` seconds what is found so far.
 """
 
 from __future__ import annotations

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import random
 import re
 import socket
 import subprocess
@@ -264,6 +265,40 @@ def test_what_is_found_is_shown_before_the_end(
     waits_for = editor.ask("textDocument/hover", textDocument={"uri": uri},
                            position={"line": 0, "character": 14})  # fmt: skip
     assert "Subject and verb" in editor.reply(waits_for)["result"]["contents"]["value"]
+
+
+@pytest.mark.parametrize("language", ["markdown", "plaintext", "latex", "python"])
+def test_all_changes_lead_where_opening_the_document_leads(
+    start: Start, tmp_path: Path, language: str
+) -> None:
+    """Whatever was typed: words, markup, line breaks, over and over."""
+    chance = random.Random(language)
+    editor = start()
+    uri, other = (uri_of(tmp_path / name) for name in ("a", "b"))
+    paragraph = "They go home. I have dog, and we go. It is much very good 😀 so.\n"
+    text = Text.of("".join(f"# {paragraph}\n" if n % 3 else f"{paragraph}\n" for n in range(12)))
+    editor.open(uri, text.value, language)
+    words = ("go", " go", " we go", ".", ". We go", "\n", "\n\n", "*", "`", "# ", "$", "%", '"""',
+             " <b>", "\r\n", "é😀", "- ", "  ", "x" * 30, "have ", "http://a.b/go")  # fmt: skip
+    for version in range(2, 60):
+        changes = []
+        for _ in range(chance.randint(1, 3)):
+            start_at = chance.randrange(len(text.value) + 1)
+            end = min(len(text.value), start_at + chance.choice((0, 0, 0, 1, 2, 9)))
+            (a, b), (c, d) = text.position(start_at), text.position(end)
+            start_at, end = text.offset(a, b), text.offset(c, d)
+            new = chance.choice(words) if chance.random() < 0.8 else ""
+            place = {"start": {"line": a, "character": b}, "end": {"line": c, "character": d}}
+            changes.append({"range": place, "text": new})
+            text = text.replaced(start_at, end, new)
+        editor.change(uri, version, *changes)
+        if chance.random() < 0.3:
+            editor.diagnostics(uri, version)
+    editor.open(other, text.value, language)
+    wanted = editor.diagnostics(other, 1)
+    assert wanted
+    # a guessed outline is parsed when nobody types
+    editor.wait(lambda: editor.diagnostics(uri, version) == wanted)
 
 
 # --------------------------------------------------------------------------------------- bad input

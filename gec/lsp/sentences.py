@@ -250,12 +250,13 @@ def _keys(
 ) -> Iterator[Key]:
     """Yield the keys of a passage's sentences from the first to before the last."""
     before = cuts.spans[first - 1] if first else (0, 0)
+    how = repr(strictness)  # a string knows its hash
     for number in range(first, len(cuts.spans) if last is None else last):
         start, end = cuts.spans[number]
         kept = tuple((first - start, last - start) for first, last in cuts.kept(number))
         following = cuts.spans[number + 1][0] if number + 1 < len(cuts.spans) else None
         bullet = _bullet(cuts, number, before, start)
-        yield cuts.text[start:end], kept, bullet, following == end, strictness
+        yield cuts.text[start:end], kept, bullet, following == end, how
         before = (start, end)
 
 

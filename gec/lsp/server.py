@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import logging
 import os
 import sys
@@ -35,6 +36,8 @@ LOG = logging.getLogger("gec.lsp")
 SECTION = "gec"
 OK, ABANDONED = 0, 1
 """Exit statuses: the editor asked to shut down, or told to exit without."""
+SELDOM = (50_000, 50, 50)
+"""When to look for garbage: there is little, and a look takes longer than a keystroke's check."""
 PATIENCE = 1.0
 """Seconds that the last batch of sentences gets."""
 T = TypeVar("T")
@@ -333,6 +336,7 @@ def serve(load: Callable[[], Corrector], address: tuple[str, int] | None = None)
 
     Return the exit status that the protocol asks for.
     """
+    gc.set_threshold(*SELDOM)
     server = Server(load)
     try:
         if address is None:

@@ -14,9 +14,10 @@ from gec.text.segmentation import Cuts, cut
 
 HARMLESS = re.compile(r"(?:[^\W_]|[ ,.;!?’“”])*")
 """What is markup in no kind of document, behind a letter on the same line."""
+_LINE_BREAK = re.compile(r"[\r\n]")
 AROUND = 3
 """Sentences before and behind a change that are found again, to see that they are the same."""
-FAR = 12
+FAR = 40
 """The most sentences to go further in search of one that begins a line."""
 
 
@@ -56,20 +57,29 @@ def recut(
     if _crosses(old.protected, begin) or _crosses(old.protected, close):
         return None
     inside = [(a - begin, b - begin) for a, b in spans if begin <= a and b <= close + shift]
+    if not _whole_lines(old, first, last) and _LINE_BREAK.search(text, begin, close + shift):
+        return None  # the length of a line says whether it is a title
     window = cut(text[begin : close + shift], dictionary=dictionary, spans=inside)
     found = [(a + begin, b + begin) for a, b in window.spans]
-    if first and found[: AROUND - 1] != [*old.spans[first : first + AROUND - 1]]:
+    kept = [(a + begin, b + begin) for a, b in window.protected]
+    # what begins or ends a window may look like a bullet or a title: it must not
+    head, tail = old.spans[first + AROUND - 1][0], old.spans[last - AROUND][1]
+    if first and not (
+        _until(found, head) == _until(old.spans[first:], head)
+        and _until(kept, head) == _until(old.protected[before:], head)
+    ):
         return None
-    if last < len(old.spans):
-        wanted = [(a + shift, b + shift) for a, b in old.spans[last - AROUND + 1 : last]]
-        if found[1 - AROUND :] != wanted:
-            return None
+    if last < len(old.spans) and not (
+        _since(found, tail + shift) == _moved(_since(old.spans[first:last], tail), shift)
+        and _since(kept, tail + shift) == _moved(_since(old.protected[before:behind], tail), shift)
+    ):
+        return None
     cuts = Cuts(
         text,
         [*old.spans[:first], *found, *_moved(old.spans[last:], shift)],
         [
             *old.protected[:before],
-            *((a + begin, b + begin) for a, b in window.protected),
+            *kept,
             *_moved(old.protected[behind:], shift),
         ],
     )
@@ -92,6 +102,12 @@ def _end(old: Cuts, place: int) -> int:
     return min(len(old.spans), place)
 
 
+def _whole_lines(old: Cuts, first: int, last: int) -> bool:
+    """Whether sentences begin a line, and those behind them another one."""
+    ends = last == len(old.spans) or _begins_line(old.text, old.spans[last][0])
+    return ends and (not first or _begins_line(old.text, old.spans[first][0]))
+
+
 def _begins_line(text: str, start: int) -> bool:
     while start and text[start - 1] in " \t":
         start -= 1
@@ -104,5 +120,15 @@ def _crosses(spans: Sequence[Span], at: int) -> bool:
     return place >= 0 and spans[place][1] > at
 
 
-def _moved(spans: Sequence[Span], shift: int) -> Sequence[Span]:
-    return [(a + shift, b + shift) for a, b in spans] if shift else spans
+def _until(spans: Sequence[Span], place: int) -> list[Span]:
+    """Return those of the sorted spans that begin before a place."""
+    return [*spans[: bisect_left(spans, place, key=itemgetter(0))]]
+
+
+def _since(spans: Sequence[Span], place: int) -> list[Span]:
+    """Return those of the sorted spans that end behind a place."""
+    return [*spans[bisect_right(spans, place, key=itemgetter(1)) :]]
+
+
+def _moved(spans: Sequence[Span], shift: int) -> list[Span]:
+    return [(a + shift, b + shift) for a, b in spans] if shift else [*spans]

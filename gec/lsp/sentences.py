@@ -39,6 +39,7 @@ MOST_RESULTS = 40_000
 """Sentences that are remembered, those of all documents together."""
 _BETWEEN = "\n\n"
 _LONG = 2000  # characters of a passage of which not all is cut again
+_LINE_END = re.compile(r"[ \t]*(?:[\r\n]|\Z)")
 _SHORT = 12  # characters of a bullet, a number or a heading mark
 
 
@@ -191,14 +192,16 @@ class Reading:
         Of equal ones it returns one.
         """
         places = [
-            (abs(passage.pieces[0][0] + found.cuts.spans[n][0] - near), p, n, key)
-            for p, (passage, found) in enumerate(self._passages)
+            (abs(own.pieces[0][0] + found.cuts.spans[n][0] - near), p, n, key)
+            for p, (own, found) in enumerate(self._passages)
             for n, key in enumerate(found.keys)
             if key not in results
         ]
         places.sort(key=itemgetter(0))
-        wanted = {key: (p, n) for _, p, n, key in reversed(places)}
-        return [*wanted.values()][::-1]
+        wanted: dict[Key, Place] = {}
+        for _, passage, number, key in places:
+            wanted.setdefault(key, (passage, number))
+        return [*wanted.values()]
 
     def correct(
         self, corrector: Corrector, results: Results, places: Sequence[Place], batch_size: int
@@ -319,8 +322,7 @@ def _proposals(text: str, sentence: SentenceResult, edits: Iterable[Edit]) -> It
 
 def _goes_on(text: str, end: int) -> bool:
     """Whether anything follows a place on its line."""
-    line = re.compile(r"[^\r\n]*").match(text, end)
-    return line is not None and bool(line[0].strip(" \t"))
+    return not _LINE_END.match(text, end)
 
 
 def _outside(passage: Passage, one: Proposal, start: int) -> Iterator[Finding]:

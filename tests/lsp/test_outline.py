@@ -7,9 +7,10 @@ import re
 from collections.abc import Sequence
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from gec.check.project import Strictness
 from gec.documents.markup import passages
 from gec.documents.passage import Passage
 from gec.lsp.buffer import Buffer, Change, path_of, uri_of
@@ -17,6 +18,7 @@ from gec.lsp.languages import kind_of
 from gec.lsp.outline import Outline
 from gec.lsp.positions import Text
 from gec.lsp.recut import recut
+from gec.lsp.sentences import Demand, Reading, Results
 from gec.text.segmentation import cut
 
 SENTENCES = (
@@ -82,6 +84,7 @@ PIECES = st.lists(
 )
 
 
+@settings(max_examples=500)
 @given(PIECES, PIECES, st.data())
 def test_sentences_cut_again_are_those_cut_at_once(
     before: list[str], behind: list[str], data: st.DataObject
@@ -106,6 +109,14 @@ def test_most_of_a_long_text_is_not_cut_again() -> None:
     assert found is not None
     assert found.same + found.rest > 250
     assert recut(cut("One. Two."), "One. Two. Three.") is None
+
+
+def test_the_nearest_sentences_are_the_first() -> None:
+    """Of a sentence that stands there twice, the nearer one counts."""
+    source = "It is so. One is here. Two are here. Three are here. It is so."
+    reading = Reading(Outline.parsed(source, "plain", "a"), Demand(Strictness()))
+    places = [number for _, number in reading.missing(Results(), source.index("Three"))]
+    assert places == [3, 2, 4, 1]
 
 
 # --------------------------------------------------------------------------------------- documents

@@ -7,6 +7,7 @@
 # make bench    measure everything in docs/performance.md   (BENCH_FILE=conll13.m2; takes hours,
 #               on an idle machine)
 # make model-wheel   the large model as a wheel of its own, in dist/
+# make vscode   test the extension for VS Code and pack it (web/vscode/gec-*.vsix); needs npm
 # make clean    remove everything that is not in the repository
 #
 # Needs make and Python 3.11 or later with venv; everything else goes into .venv. Another
@@ -21,15 +22,15 @@ ROOMS := models eval web
 
 # System packages that the tests need (fairseq is compiled). Those that are missing are installed
 # if the user is root and apt-get exists.
-SYSTEM_PACKAGES := chromium firefox-esr g++ python3-dev
+SYSTEM_PACKAGES := chromium firefox-esr g++ neovim python3-dev
 
 # What the tests import; correcting with the shipped model needs none of it.
-TEST_EXTRAS := train,large,eval,checkers,serve,batch,convert,test,dev
+TEST_EXTRAS := train,large,eval,checkers,serve,lsp,batch,convert,test,dev
 
 PIP_INSTALL := $(BIN)/python -m pip --disable-pip-version-check --no-input install --quiet \
 	--no-build-isolation --constraint constraints.txt
 
-.PHONY: demo test test-fairseq .venv-fairseq lint types sanitize format docs bench model-wheel clean \
+.PHONY: demo test test-fairseq .venv-fairseq lint types sanitize format docs bench model-wheel vscode clean \
 	system-packages
 .DELETE_ON_ERROR:
 
@@ -106,6 +107,9 @@ MODEL ?= en-large
 model-wheel: .venv/.tests
 	$(BIN)/gec model get $(MODEL)
 	$(BIN)/python -m gec.models.fetch.wheel $(MODEL) dist
+
+vscode:
+	cd web/vscode && npm ci && npm test && npm run package
 
 clean:
 	rm -rf .venv .venv-fairseq build dist *.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis

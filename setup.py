@@ -170,6 +170,15 @@ setup(
         ],
         # gec bench checkers
         "checkers": ["chunspell>=2.0.4", "codespell>=2.4", "harper-py>=0.2"],
+        "lsp": [  # gec lsp, with all that finds the prose of documents
+            "docutils>=0.21",
+            "lsprotocol>=2025.0",
+            "markdown-it-py>=3",
+            "pathspec>=1.0",
+            "pygls>=2.0,<3",
+            "pygments>=2.17",
+            "pylatexenc>=2.10",
+        ],
         "large": [TORCH, "gguf>=0.10"],  # gec model get
         "train": [TORCH, SPACY, "lightning>=2.4", "tensorboard>=2.17", "symspellpy>=6.7"],
         "batch": [

@@ -23,3 +23,13 @@ def reuse_memory() -> None:
     if hasattr(library := ctypes.CDLL(None), "mallopt"):
         library.mallopt(trim_threshold, gibibyte)
         library.mallopt(mmap_threshold, gibibyte)
+
+
+def release_memory() -> None:
+    """Return what is free in the C library's heap to the system, after work that comes seldom."""
+    if sys.platform != "linux":
+        return
+    import ctypes
+
+    if hasattr(library := ctypes.CDLL(None), "malloc_trim"):
+        library.malloc_trim(0)

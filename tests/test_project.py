@@ -124,7 +124,7 @@ def test_only_missing_system_packages_are_installed(present: bool, tmp_path: Pat
     else:
         update, install = log.read_text().splitlines()
         assert "update" in update
-        assert "g++ python3-dev" in install
+        assert "g++ neovim python3-dev" in install
         assert "chromium" not in install
 
 
@@ -363,6 +363,7 @@ PARTS: dict[str, set[str]] = {
     "gec.output": {"gec.correct", "gec.edits", "gec.text"},
     "gec.documents": {"gec.correct", "gec.edits", "gec.text"},
     "gec.check": {"gec.correct", "gec.documents", "gec.edits", "gec.text"},
+    "gec.lsp": {"gec.check", "gec.correct", "gec.documents", "gec.edits", "gec.text"},
     "gec.batch": {"gec.correct", "gec.decoding", "gec.documents", "gec.edits", "gec.text"},
 }
 # In the other rooms a part imports those before it.

@@ -117,20 +117,12 @@ class Check:
 
     def _options(self, rules: Rules) -> Options | None:
         """Return the options of a file that differ from the corrector's; None if none does."""
-        from gec.correct.needless import Budget
         from gec.correct.options import Options
 
         strictness, common = self.strictness(rules), self.strictness(self.project.rules)
-        options = Options(dictionary=rules.ignored_words)
-        if strictness != common:
-            # without a setting of its own a file has that of all, so numbers suffice
-            options = replace(
-                options,
-                setting=strictness.setting,
-                tolerance=strictness.tolerance,
-                min_confidence=strictness.min_confidence,
-                max_needless=Budget.read(budget) if (budget := strictness.max_needless) else None,
-            )
+        # without a setting of its own a file has that of all, so numbers suffice
+        asked = Strictness() if strictness == common else strictness
+        options = asked.options(rules.ignored_words)
         return options if options != Options() else None
 
     def _new(self, file: str, parts: Sequence[str | Correction]) -> list[str | Correction]:

@@ -19,12 +19,15 @@ import tomllib
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, fields, replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from gec.correct.needless import Budget
 from gec.edits.messages import MESSAGES, category
 from gec.errors import ConfigError
 from gec.files import read_document
+
+if TYPE_CHECKING:
+    from gec.correct.options import Options
 
 CHECK_CONFIDENCE = 0.55
 """The least confidence of a finding of ``gec correct --check`` where nobody asks for another.
@@ -56,6 +59,18 @@ class Strictness:
             beneath = replace(self, min_confidence=None, max_needless=None)
         given = {name: value for name in _NUMBERS if (value := getattr(other, name)) is not None}
         return replace(beneath, **given)
+
+    def options(self, dictionary: frozenset[str] = frozenset()) -> Options:
+        """Return the corrector's options for it, with words never to change."""
+        from gec.correct.options import Options
+
+        return Options(
+            setting=self.setting,
+            tolerance=self.tolerance,
+            min_confidence=self.min_confidence,
+            max_needless=Budget.read(self.max_needless) if self.max_needless else None,
+            dictionary=dictionary,
+        )
 
 
 _NUMBERS = ("tolerance", "min_confidence", "max_needless")
@@ -157,13 +172,23 @@ def matches(name: str, type: str) -> bool:
     )
 
 
+def read_rules(table: Mapping[str, Any], where: str) -> Rules:
+    """Read what ``[tool.gec]`` may say of every file from a table of another source.
+
+    Raises:
+        ConfigError: a key is unknown or its value of another kind; ``where`` names the source.
+    """
+    return _rules(_checked(table, _RULE_KEYS, where))
+
+
 # ----------------------------------------------------------------------------------------- reading
 
 
-def find_project(config: str | None = None) -> Project:
+def find_project(config: str | None = None, start: Path | None = None) -> Project:
     """Read the settings of a file, or of the nearest pyproject.toml that has the table.
 
-    It is looked for in the current folder and those above, up to that of the repository.
+    It is looked for in the folder ``start``, else the current one, and those above, up to that of
+    the repository.
 
     Raises:
         InputError: the file cannot be read.
@@ -174,11 +199,11 @@ def find_project(config: str | None = None) -> Project:
         if table is None:
             raise ConfigError(f"{config}: has no table [tool.gec]")
         return _project(table, config)
-    here = Path.cwd()
+    here = Path.cwd() if start is None else start
     for folder in (here, *here.parents):
         file = folder / "pyproject.toml"
         if file.is_file():
-            name = os.path.relpath(file)
+            name = os.path.relpath(file) if start is None else str(file)
             if (table := _table(name)) is not None:
                 return _project(table, name)
         if (folder / ".git").exists():
@@ -304,6 +329,8 @@ _RULE_KEYS: dict[str, Callable[[Any], Any]] = {
     "types": _types,
     "ignored_types": _types,
 }
+RULE_KEYS = tuple(_RULE_KEYS)
+"""The settings that :func:`read_rules` knows."""
 _PROJECT_KEYS: dict[str, Callable[[Any], Any]] = {
     "paths": _strings,
     "include": _strings,

@@ -95,8 +95,8 @@ COMMANDS = Commands(
         Group("essays", "Turn files of MultiGEC's essays into lines and back.", "lines back"),
         Group(
             "bench",
-            "Measure decoding: correct (the default) or generate; or compare checkers.",
-            "generate checkers correct",
+            "Measure decoding: correct (the default) or generate; compare checkers; time gec lsp.",
+            "generate checkers lsp correct",
             usual="correct",
         ),
         "train",
@@ -107,6 +107,7 @@ COMMANDS = Commands(
         "convert",
         "calibrate",
         "serve",
+        "lsp",
         Group(
             "feedback",
             "Use what users accepted and ignored in the editor.",

@@ -197,8 +197,6 @@ def _uncollected() -> Iterator[None]:
 
 def read_dictionary(name: str) -> list[str]:
     """Read the words never to change: one a line, no empty lines and none that begin with #."""
-    from gec.files import read_document
-    from gec.text.lines import split_lines
+    from gec.check.wordfiles import read_words
 
-    words = (line.strip() for line, _ in split_lines(read_document(name).text))
-    return [word for word in words if word and not word.startswith("#")]
+    return read_words(name)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import copy
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import islice
 
@@ -22,6 +22,7 @@ from gec.decoding.parts import Parts
 from gec.decoding.strategies import make_decoder, named, parse
 from gec.errors import ConfigError
 from gec.text.ngrams import NGrams
+from gec.text.segmentation import Sentence
 from gec.text.spelling import Speller
 from gec.text.subwords import WordCodec
 
@@ -146,6 +147,29 @@ class Corrector:
     ) -> Iterator[Correction]:
         """Correct sentences whose tokens are set off by blanks, one a line; so are the results."""
         yield from self._chunks(lines, options, batch_size, tokenized=True)
+
+    def correct_sentences(
+        self,
+        text: str,
+        sentences: Sequence[Sentence],
+        options: Options | None = None,
+        *,
+        chosen: Collection[int] | None = None,
+        batch_size: int = 32,
+    ) -> Correction:
+        """Correct some sentences of a text that the caller has cut, for example those that changed.
+
+        Args:
+            sentences: with the words that :func:`gec.text.segmentation.cut` found. Of the whole
+                text suffice those to correct, the one before and the one behind each of them.
+            chosen: which of ``sentences`` to correct; None is all.
+
+        The language of the text is for the caller to judge: only foreign sentences stay.
+        """
+        rule = self._rule(options)
+        places = range(len(sentences)) if chosen is None else chosen
+        plan = self._planner().plan_sentences(text, rule, sentences, places)
+        return self._finish([plan], rule, batch_size)[0]
 
     def stream(
         self, text: str, options: Options | None = None, *, batch_size: int = 32

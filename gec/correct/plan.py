@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import unicodedata
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 
@@ -140,7 +140,22 @@ class Planner:
             ConfigError: a protected span lies outside the text.
         """
         sentences = self._sentences(text, rule)
-        chosen = _correctable(sentences)
+        return self._plan(text, rule, sentences, _correctable(sentences))
+
+    def plan_sentences(
+        self, text: str, rule: Rule, sentences: Sequence[Sentence], chosen: Collection[int]
+    ) -> Plan:
+        """Plan the ``chosen`` ones of a text's sentences, those that are English.
+
+        Which words are protected is decided by ``rule``, as in :meth:`plan`.
+        """
+        sentences = _protected(sentences, rule)
+        english = {place for place in chosen if looks_english(sentences[place].words)}
+        return self._plan(text, rule, sentences, _changeable(sentences, english))
+
+    def _plan(
+        self, text: str, rule: Rule, sentences: Sequence[Sentence], chosen: Collection[int]
+    ) -> Plan:
         jobs: list[Job] = []
         for place in sorted(chosen):
             sentence = sentences[place].words
@@ -211,8 +226,13 @@ class Planner:
                 spans=rule.protected,
                 interrupt=self.interrupt,
             )
-        named = Overlaps(rule.protected) if rule.protected else None
-        return [_protect(sentence, rule.dictionary, named) for sentence in sentences]
+        return _protected(sentences, rule)
+
+
+def _protected(sentences: Iterable[Sentence], rule: Rule) -> list[Sentence]:
+    """Return sentences in which the words that must stay are protected."""
+    named = Overlaps(rule.protected) if rule.protected else None
+    return [_protect(sentence, rule.dictionary, named) for sentence in sentences]
 
 
 def model_word(word: Word) -> str:
@@ -244,11 +264,12 @@ def _correctable(sentences: Sequence[Sentence]) -> set[int]:
     words = [len(sentence.words) for sentence in sentences]
     if 2 * sum(words[place] for place in foreign) > sum(words):
         return set()
-    return {
-        place
-        for place, sentence in enumerate(sentences)
-        if place not in foreign and not all(word.protected for word in sentence.words)
-    }
+    return _changeable(sentences, {*range(len(sentences))}.difference(foreign))
+
+
+def _changeable(sentences: Sequence[Sentence], places: Iterable[int]) -> set[int]:
+    """Return those of the places whose sentences have a word that may change."""
+    return {place for place in places if not all(word.protected for word in sentences[place].words)}
 
 
 def _protect(sentence: Sentence, dictionary: Collection[str], named: Overlaps | None) -> Sentence:

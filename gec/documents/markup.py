@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from operator import itemgetter
 
-from gec.documents import code, html, latex, markdown, rst
+from gec.documents import code, commit, html, latex, markdown, rst
 from gec.documents.passage import Passage
 from gec.errors import DataError
 from gec.text.protection import Span, mask, merged
@@ -26,6 +26,7 @@ PARSERS: dict[str, Callable[[str, str], Iterator[Passage]]] = {
     "html": html.passages,
     "latex": latex.passages,
     "code": code.passages,
+    "commit": commit.passages,
 }
 """What finds the passages of each kind of document, given its text and its name."""
 

@@ -5,10 +5,12 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from pathlib import PurePath
 from typing import TYPE_CHECKING
 
 from gec.correct.options import Options
 from gec.correct.result import Correction, shift
+from gec.documents import commit
 from gec.documents.kinds import kind_of
 from gec.documents.markup import PARSERS, passages
 from gec.documents.passage import Passage
@@ -24,6 +26,8 @@ _BETWEEN = "\n\n"  # ends a paragraph
 
 def prose_kind(name: str) -> str:
     """Return how a file's prose is found: a key of :data:`gec.documents.markup.PARSERS`."""
+    if PurePath(name).name in commit.NAMES:
+        return "commit"
     kind = kind_of(name)
     return kind if kind in PARSERS else "plain"
 

@@ -43,17 +43,56 @@ def segment(
     ``interrupt`` is called once a sentence; an exception that it raises ends the work.
     """
     interrupt()
+    found = cut(text, dictionary=dictionary, spans=spans, interrupt=interrupt)
+    sentences: list[Sentence] = []
+    for place in range(len(found.spans)):
+        interrupt()
+        sentences.append(found.sentence(place))
+    return sentences
+
+
+@dataclass(frozen=True, slots=True)
+class Cuts:
+    """Where the sentences of a text stand; their words are looked at when they are asked for.
+
+    Attributes:
+        spans: the sentences, in order.
+        protected: what must stay, bullets and heading marks too: sorted and apart.
+    """
+
+    text: str
+    spans: Sequence[Span]
+    protected: Sequence[Span]
+
+    def sentence(self, place: int) -> Sentence:
+        """Return one sentence with its words."""
+        start, end = self.spans[place]
+        return Sentence(start, end, tuple(_words(self.text, start, end, self.protected)))
+
+    def kept(self, place: int) -> Sequence[Span]:
+        """Return what is protected in one sentence."""
+        start, end = self.spans[place]
+        first = bisect_left(self.protected, (start, start))
+        return self.protected[first : bisect_left(self.protected, (end, end))]
+
+
+def cut(
+    text: str,
+    *,
+    dictionary: Collection[str] = (),
+    spans: Collection[Span] = (),
+    interrupt: Callable[[], None] = lambda: None,
+) -> Cuts:
+    """Find the sentences that :func:`segment` returns, but not their words, which takes longer."""
     protected = protected_spans(text, dictionary=dictionary, spans=spans)
     masked = unify_newlines(mask(text, protected, _MASK))
     blocks, markers = _blocks(text, masked)
     masked = mask(masked, markers, _MASK)
-    protected = sorted(protected + markers)
-    found: list[Sentence] = []
+    found: list[Span] = []
     for block in blocks:
-        for start, end in _sentences(masked, *block):
-            interrupt()
-            found.append(Sentence(start, end, tuple(_words(text, start, end, protected))))
-    return found
+        interrupt()
+        found += _sentences(masked, *block)
+    return Cuts(text, found, sorted(protected + markers))
 
 
 def _set(words: str) -> frozenset[str]:

@@ -1,0 +1,1 @@
+"""``gec lsp``: corrections in an editor, through the Language Server Protocol."""

@@ -26,7 +26,7 @@ def in_rounds(
         longest: tokens of the longest source that ``decode`` takes; no longer output is read again.
     """
     read, found = list(sources), list(decode(sources))
-    changed = range(len(found))
+    changed = list(range(len(found)))
     for _ in range(rounds - 1):
         changed = [
             i
@@ -65,7 +65,8 @@ def _same(old: Sequence[int], new: Sequence[int]) -> list[tuple[int, int]]:
     >>> _same([1, 2, 3, 4], [1, 3, 5, 4])
     [(0, 0), (2, 1), (3, 3)]
     """
-    pairs, at, there = [], 0, 0
+    pairs: list[tuple[int, int]] = []
+    at = there = 0
     edits = align([str(token) for token in old], [str(token) for token in new])
     for begin, end, new_begin, new_end in [
         *((e.source_start, e.source_end, e.target_start, e.target_end) for e in edits),

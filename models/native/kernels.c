@@ -7,7 +7,11 @@
 #include <math.h>
 #include <string.h>
 
+#ifdef __SANITIZE_ADDRESS__ /* with its checks in every lane the compiler would take many minutes */
+#define INLINE static inline
+#else
 #define INLINE static inline __attribute__((always_inline))
+#endif
 
 #include GEC_LANES_H
 

@@ -132,13 +132,14 @@ def _chosen(name: str) -> Library | None:
 
 def describe() -> str:
     """Return which kernels a network on a CPU computes with, or why there are none."""
-    found = library()
-    if found is None:
-        try:
-            _handle()
-        except _NotLoadable as error:
-            return f"none: {error}"
+    if os.environ.get(VARIABLE) == "off":
         return f"none: {VARIABLE}=off"
+    try:
+        _handle()
+    except _NotLoadable as error:
+        return f"none: {error}"
+    found = library()
+    assert found is not None
     others = [name for name in found.usable if name != found.name]
     return f"{found.name} (also here: {', '.join(others)})" if others else found.name
 

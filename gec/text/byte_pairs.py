@@ -83,9 +83,8 @@ class BytePairs:
     def decode_spans(self, ids: Sequence[int]) -> list[tuple[str, int, int]]:
         """Return (word, first token, one past its last token) for each word of ``ids``."""
         starts = [place for place, i in enumerate(ids) if place == 0 or self._starts[i]]
-        ends = [*starts[1:], len(ids)] if starts else []
         spans = []
-        for start, end in zip(starts, ends, strict=True):
+        for start, end in zip(starts, [*starts[1:], len(ids)], strict=False):  # no ids, no starts
             word = b"".join(self._bytes[i] for i in ids[start:end]).decode("utf-8", "replace")
             # the model may write line breaks, which no word holds, and bare blanks, which are none
             spans += [(part, start, end) for part in word.split()]

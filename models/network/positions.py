@@ -52,4 +52,3 @@ def rotary(length: int, head_width: int, base: float) -> tuple[Array, Array]:
     angle = np.arange(length, dtype=np.float32)[:, None] * rate
     cosines, sines = np.cos(angle, dtype=np.float64), np.sin(angle, dtype=np.float64)
     return cosines.astype(np.float32), sines.astype(np.float32)
-

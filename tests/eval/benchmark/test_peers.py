@@ -161,6 +161,7 @@ def test_an_absent_package(tiny: Bundle, tmp_path: Path, monkeypatch: pytest.Mon
 def test_names() -> None:
     assert check_names(["all"]) == ["fairseq", "ctranslate2", "huggingface"]
     assert check_names(["huggingface", "huggingface"]) == ["huggingface"]
+    assert check_names(["torch"]) == ["torch"]
     with pytest.raises(ConfigError, match="unknown peer 'onnx', expected some of fairseq"):
         check_names(["onnx"])
 

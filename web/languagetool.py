@@ -16,6 +16,7 @@ from gec.text.lines import Positions
 from gec.web.annotated import Annotated, parse
 from gec.web.calls import Call, Engine
 from gec.web.config import Config
+from gec.web.forms import parameters
 from gec.web.language import foreign
 from gec.web.matches import category_of, matches, rule_id
 from gec.web.problems import Problem
@@ -32,6 +33,11 @@ OLD_NAMES = {
     "preferredvariants": "preferredVariants",
     "autodetect": "language=auto",
 }
+ALWAYS_PICKY = ("webextension", "standalone")
+"""How ``useragent`` begins in clients that send level=picky whatever the writer wants.
+
+They are LanguageTool's browser add-on and its editor on the web.
+"""
 NO_LANGUAGE = {"name": "NoopLanguage", "code": "zz"}
 """LanguageTool's code for text in a language without rules."""
 _SOFTWARE = {
@@ -61,6 +67,8 @@ class Check:
     def wants(self, type: str) -> bool:
         """Whether the client has left on the rule of an error type and its category."""
         names = {rule_id(type), category_of(type)[1]}
+        if type == "R:SPELL":  # clients that leave spelling to others name LanguageTool's rule
+            names.add(f"MORFOLOGIK_RULE_{self.language.upper().replace('-', '_')}")
         return not names & self.disabled and (not self.enabled_only or bool(names & self.enabled))
 
 
@@ -70,7 +78,7 @@ def blueprint(config: Config, engine: Engine) -> Blueprint:
 
     @api.route("/check", methods=["GET", "POST"])
     def check() -> ResponseReturnValue:
-        asked = read_check({**request.args.to_dict(), **request.form.to_dict()}, config)
+        asked = read_check(parameters(), config)
         picky = asked.picky and config.picky in engine.corrector.settings
         setting = config.picky if picky else None
         options = engine.options({"setting": setting}, asked.text.protected())
@@ -83,34 +91,34 @@ def blueprint(config: Config, engine: Engine) -> Blueprint:
             parts, complete = _parts(call, asked, options)
             return jsonify(_answer(asked, other, parts, complete))
 
-    @api.get("/languages")
+    @api.route("/languages", methods=["GET", "POST"])
     def languages() -> ResponseReturnValue:
         return jsonify(
             [{"name": name, "code": code[:2], "longCode": code} for code, name in LANGUAGES.items()]
         )
 
-    @api.get("/healthcheck")
+    @api.route("/healthcheck", methods=["GET", "POST"])
     def healthcheck() -> ResponseReturnValue:
         reason = engine.not_ready()
         if reason:
             raise Problem(503, "not_ready", reason, retry_after=5)
         return _plain("OK")
 
-    @api.get("/maxtextlength")
+    @api.route("/maxtextlength", methods=["GET", "POST"])
     def maxtextlength() -> ResponseReturnValue:
         return _plain(str(config.max_text))
 
-    @api.get("/info")
+    @api.route("/info", methods=["GET", "POST"])
     def info() -> ResponseReturnValue:
         names = ("name", "version", "buildDate", "premium")
         return jsonify({"software": {name: _SOFTWARE[name] for name in names}})
 
-    @api.get("/configinfo")
+    @api.route("/configinfo", methods=["GET", "POST"])
     def configinfo() -> ResponseReturnValue:
-        _language(request.args.get("language"))
+        _language(parameters().get("language"))
         rules = [_rule(type) for type in MESSAGES]
-        parameters = {"maxTextLength": config.max_text}
-        return jsonify({"software": _SOFTWARE, "parameter": parameters, "rules": rules})
+        limits = {"maxTextLength": config.max_text}
+        return jsonify({"software": _SOFTWARE, "parameter": limits, "rules": rules})
 
     @api.route("/words", methods=["GET"])
     @api.route("/words/add", methods=["POST"])
@@ -142,7 +150,7 @@ def read_check(values: Mapping[str, str], config: Config) -> Check:
     detect = values.get("language") == "auto"
     language = "en-US" if detect else _language(values.get("language"))
     variants = _names(values, "preferredVariants")
-    if variants and not detect:
+    if variants and not detect and values.get("multilingual", "false") == "false":
         raise _bad("'preferredVariants' needs 'language=auto'")
     if any("-" not in variant for variant in variants):
         raise _bad("'preferredVariants' takes codes with a dash, such as en-GB")
@@ -156,9 +164,9 @@ def read_check(values: Mapping[str, str], config: Config) -> Check:
     mode = _choice(values, "mode", MODES)
     return Check(
         text=text,
-        language=next((known for known in map(_known, variants) if known), language),
+        language=_variant(variants) or language if detect else language,
         detect=detect,
-        picky=_choice(values, "level", LEVELS) == "picky",
+        picky=_picky(values),
         text_level_only=mode == "textLevelOnly",
         incomplete=_flag(values, "allowIncompleteResults"),
         enabled_only=only,
@@ -189,6 +197,10 @@ def _known(code: str) -> str | None:
     return next((known for known in LANGUAGES if known.lower() == code.lower()), None)
 
 
+def _variant(codes: list[str]) -> str | None:
+    return next((known for known in map(_known, codes) if known), None)
+
+
 def _language(code: str | None) -> str:
     if not code:
         raise _bad("the parameter 'language' is missing")
@@ -206,6 +218,12 @@ def _names(values: Mapping[str, str], name: str) -> list[str]:
 
 def _flag(values: Mapping[str, str], name: str) -> bool:
     return values.get(name, "").lower() in ("true", "yes")
+
+
+def _picky(values: Mapping[str, str]) -> bool:
+    """Whether the writer has asked for more than the usual corrections."""
+    level = _choice(values, "level", LEVELS)
+    return level == "picky" and not values.get("useragent", "").startswith(ALWAYS_PICKY)
 
 
 def _choice(values: Mapping[str, str], name: str, known: tuple[str, ...]) -> str:
@@ -311,10 +329,13 @@ def _language_of(asked: Check, other: float, english: float) -> dict[str, Any]:
 
 
 def _rule(type: str) -> dict[str, str]:
-    _, category, name = category_of(type)
+    issue, category, name = category_of(type)
+    spelling = {"isDictionaryBasedSpellingRule": "yes"} if type == "R:SPELL" else {}
     return {
         "ruleId": rule_id(type),
         "description": MESSAGES[type].short,
+        **spelling,
         "categoryId": category,
         "categoryName": name,
+        "locQualityIssueType": issue,
     }

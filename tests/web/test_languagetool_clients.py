@@ -382,7 +382,7 @@ def test_what_is_refused_is_refused_in_one_line(client: Make, body: bytes, messa
     ["", '{"text": ""}', '{"annotation": []}', '{"annotation": [{"markup": "<p>"}]}', "text"],
 )
 def test_texts_without_text(client: Make, data: str) -> None:
-    form = {"data": data} if data[:1] == "{" else {"text": " \n" if data else ""}
+    form = {"data": data} if data[:1] == "{" else {"text": "\n\n" if data else ""}
     for language in ("en-US", "auto"):
         answer = client().post("/v2/check", data={**form, "language": language})
         assert answer.status_code == 200, answer.text

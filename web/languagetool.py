@@ -61,15 +61,28 @@ class Check:
     text_level_only: bool
     incomplete: bool
     enabled_only: bool
-    enabled: frozenset[str]
-    disabled: frozenset[str]
+    enabled_rules: frozenset[str]
+    disabled_rules: frozenset[str]
+    enabled_categories: frozenset[str]
+    disabled_categories: frozenset[str]
 
     def wants(self, type: str) -> bool:
-        """Whether the client has left on the rule of an error type and its category."""
-        names = {rule_id(type), category_of(type)[1]}
+        """Whether the client has left on the rule of an error type.
+
+        As in LanguageTool, a rule overrides its category, and what is enabled overrides what is
+        disabled.
+        """
+        names = {rule_id(type)}
         if type == "R:SPELL":  # clients that leave spelling to others name LanguageTool's rule
             names.add(f"MORFOLOGIK_RULE_{self.language.upper().replace('-', '_')}")
-        return not names & self.disabled and (not self.enabled_only or bool(names & self.enabled))
+        category = category_of(type)[1]
+        if names & self.enabled_rules:
+            return True
+        if self.enabled_only:
+            return category in self.enabled_categories
+        if names & self.disabled_rules:
+            return False
+        return category in self.enabled_categories or category not in self.disabled_categories
 
 
 def blueprint(config: Config, engine: Engine) -> Blueprint:
@@ -91,13 +104,13 @@ def blueprint(config: Config, engine: Engine) -> Blueprint:
             parts, complete = _parts(call, asked, options)
             return jsonify(_answer(asked, other, parts, complete))
 
-    @api.route("/languages", methods=["GET", "POST"])
+    @api.get("/languages")
     def languages() -> ResponseReturnValue:
         return jsonify(
             [{"name": name, "code": code[:2], "longCode": code} for code, name in LANGUAGES.items()]
         )
 
-    @api.route("/healthcheck", methods=["GET", "POST"])
+    @api.get("/healthcheck")
     def healthcheck() -> ResponseReturnValue:
         reason = engine.not_ready()
         if reason:
@@ -108,7 +121,7 @@ def blueprint(config: Config, engine: Engine) -> Blueprint:
     def maxtextlength() -> ResponseReturnValue:
         return _plain(str(config.max_text))
 
-    @api.route("/info", methods=["GET", "POST"])
+    @api.get("/info")
     def info() -> ResponseReturnValue:
         names = ("name", "version", "buildDate", "premium")
         return jsonify({"software": {name: _SOFTWARE[name] for name in names}})
@@ -154,12 +167,13 @@ def read_check(values: Mapping[str, str], config: Config) -> Check:
         raise _bad("'preferredVariants' needs 'language=auto'")
     if any("-" not in variant for variant in variants):
         raise _bad("'preferredVariants' takes codes with a dash, such as en-GB")
-    enabled, disabled = (
-        frozenset(_names(values, f"{which}Rules") + _names(values, f"{which}Categories"))
-        for which in ("enabled", "disabled")
+    enabled_rules, enabled_categories, disabled_rules, disabled_categories = (
+        frozenset(_names(values, name))
+        for name in ("enabledRules", "enabledCategories", "disabledRules", "disabledCategories")
     )
     only = _flag(values, "enabledOnly")
-    if only and (not enabled or disabled):
+    nothing_on = not (enabled_rules or enabled_categories)
+    if only and (nothing_on or disabled_rules or disabled_categories):
         raise _bad("'enabledOnly' needs enabled rules or categories, and no disabled ones")
     mode = _choice(values, "mode", MODES)
     return Check(
@@ -170,8 +184,10 @@ def read_check(values: Mapping[str, str], config: Config) -> Check:
         text_level_only=mode == "textLevelOnly",
         incomplete=_flag(values, "allowIncompleteResults"),
         enabled_only=only,
-        enabled=enabled,
-        disabled=disabled,
+        enabled_rules=enabled_rules,
+        disabled_rules=disabled_rules,
+        enabled_categories=enabled_categories,
+        disabled_categories=disabled_categories,
     )
 
 

@@ -114,7 +114,8 @@ OMEGAT = http(
     "&disabledRules=&enabledRules=",
 )
 
-# The browser add-on: now, in the releases whose source is open, and on its two visits per text.
+# The browser add-on: as people have recorded it (its source is not public any more), and the open
+# release of 2018. It sends two requests for each text.
 CHROME = "chrome-extension://oldceeleldhonbafppcapldpdifcinji"
 FIREFOX = "moz-extension://7644b7c6-5fa4-b942-99b5-0f3b0496e8d1"
 _BROWSER = f"""
@@ -142,9 +143,7 @@ ADD_ON = http(
     _ADD_ON_FORM,
     f"data={_JSON}{_ADD_ON}&mode=allButTextLevelOnly&allowIncompleteResults=true",
 )
-ADD_ON_TEXT_LEVEL = http(
-    _ADD_ON_PATH, _ADD_ON_FORM, f"data={_JSON}{_ADD_ON}&mode=textLevelOnly"
-)
+ADD_ON_TEXT_LEVEL = http(_ADD_ON_PATH, _ADD_ON_FORM, f"data={_JSON}{_ADD_ON}&mode=textLevelOnly")
 _GERMAN = "%7B%22text%22%3A%22Das%20ist%20der%20Hund%20und%20die%20Katze%20ist%20nicht%20da.%22%7D"
 ADD_ON_GERMAN = http(
     _ADD_ON_PATH, _ADD_ON_FORM, f"data={_GERMAN}{_ADD_ON}&mode=allButTextLevelOnly"
@@ -215,8 +214,7 @@ VIM = http(
     {_FORM}
     Accept: application/json
     """,
-    "disabledRules=WHITESPACE_RULE%2CEN_QUOTES&language=en-US"
-    f"&text={_PERCENT.replace('.', '%2E')}",
+    f"disabledRules=WHITESPACE_RULE%2CEN_QUOTES&language=en-US&text={_PERCENT.replace('.', '%2E')}",
 )
 SUBLIME = http(
     "POST /v2/check",

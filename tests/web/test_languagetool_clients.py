@@ -122,7 +122,8 @@ def test_every_client_gets_its_matches(server: Server, request_: bytes, text: st
         at = shown["offset"]
         covered = units(text, match["offset"], match["offset"] + match["length"])
         assert units(shown["text"], at, at + shown["length"]) == covered
-    assert [units(text, *span).strip("# ") for span in found["sentenceRanges"]][0].startswith("We")
+    first, *_ = found["sentenceRanges"]
+    assert "We go 😀 far." in units(text, *first)
 
 
 def java(match: Json) -> None:
@@ -283,6 +284,25 @@ def test_spelling_is_also_called_what_languagetool_calls_it() -> None:
     assert wanted("en-GB", disabledRules="EN_QUOTES,WHITESPACE_RULE") == [True, True]
 
 
+@pytest.mark.parametrize(
+    ("chosen", "spelling", "verbs"),
+    [
+        ("disabledCategories=GRAMMAR enabledRules=GEC_R_VERB", True, True),
+        ("disabledCategories=GRAMMAR,TYPOS enabledCategories=GRAMMAR", False, True),
+        ("disabledRules=GEC_R_VERB enabledCategories=GRAMMAR", True, False),
+        ("disabledRules=GEC_R_VERB enabledRules=GEC_R_VERB", True, True),
+        ("enabledOnly=true enabledRules=GEC_R_VERB enabledCategories=TYPOS", True, True),
+        ("enabledOnly=true enabledCategories=TYPOS,STYLE", True, False),
+        ("enabledOnly=false enabledCategories=STYLE", True, True),
+        ("enabledCategories=, disabledRules=,,", True, True),
+    ],
+)
+def test_rules_and_categories_that_contradict(chosen: str, spelling: bool, verbs: bool) -> None:
+    more = dict(part.split("=") for part in chosen.split())
+    asked = read_check({"text": "a", "language": "en-US", **more}, Config())
+    assert [asked.wants("R:SPELL"), asked.wants("R:VERB")] == [spelling, verbs]
+
+
 def test_texstudio_finds_the_context_in_its_text(server: Server) -> None:
     """It takes the offset of the context if the text contains it, and matches' offsets if not."""
     for match in check(server, recorded.TEXSTUDIO)["matches"]:
@@ -337,18 +357,26 @@ def test_the_body_is_a_form_whatever_its_type(client: Make, kind: str) -> None:
     assert pairs("We go; & 😀 I have dog.", answer.get_json()) == EVERY
 
 
+@pytest.mark.parametrize(
+    ("path", "status"),
+    [("//v2/check", 403), ("/v2//check", 403), ("///v2///words", 403), ("//api/v1//settings", 401)],
+)
+def test_more_slashes_need_the_token_too(client: Make, path: str, status: int) -> None:
+    ours = client(token="0123456789abcdef")
+    assert ours.get("/?text=a", environ_overrides={"PATH_INFO": path}).status_code == status
+
+
 def test_forms_of_several_parts(client: Make) -> None:
     data = {"text": TEXT, "language": "en-US"}
     answer = client().post("/v2/check", data=data, content_type="multipart/form-data")
     assert pairs(TEXT, answer.get_json()) == EVERY
-    named = client().post("/v2/check", data=b"language=en&text=go", content_type="multipart/form-data")
-    assert named.status_code == 200  # some send the type and another form
+    other = b"language=en&text=go"  # some give the type to the usual form
+    answer = client().post("/v2/check", data=other, content_type="multipart/form-data")
+    assert len(answer.get_json()["matches"]) == 1
 
 
 def test_the_query_overrides_the_body(client: Make) -> None:
-    answer = client().post(
-        "/v2/check?language=en-GB", data=b"language=en-AU&text=a&language=en-US"
-    )
+    answer = client().post("/v2/check?language=en-GB", data=b"language=en-AU&text=a&language=en-US")
     assert answer.get_json()["language"]["code"] == "en-GB"
     twice = client().post("/v2/check", data=b"language=en-AU&text=a&language=en-US")
     assert twice.get_json()["language"]["code"] == "en-US"

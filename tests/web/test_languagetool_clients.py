@@ -20,6 +20,7 @@ from recorded_clients import LTEX_TEXT, REMARK_TEXT, TEXT
 from gec.edits.messages import MESSAGES
 from gec.web.app import create_app
 from gec.web.config import Config
+from gec.web.language import foreign
 from gec.web.languagetool import read_check
 from gec.web.server import Server
 
@@ -34,7 +35,8 @@ def corrector() -> WebCorrector:
 
 @pytest.fixture(scope="module")
 def server(corrector: WebCorrector) -> Iterator[Server]:
-    config = Config(port=0, rate=0.0, cors=(recorded.CHROME, recorded.FIREFOX))
+    config = Config(port=0, rate=0.0, timeout=600, cors=(recorded.CHROME, recorded.FIREFOX))
+    foreign("Load the words that tell languages apart.")
     found = Server(create_app(config, corrector=corrector), config)  # type: ignore[arg-type]
     thread = threading.Thread(target=found.run)
     thread.start()
@@ -45,12 +47,13 @@ def server(corrector: WebCorrector) -> Iterator[Server]:
 
 def send(server: Server, request: bytes) -> tuple[int, dict[str, str], str]:
     parts = urlsplit(server.address)
-    with closing(socket.create_connection((parts.hostname, parts.port), timeout=30)) as wire:
+    with closing(socket.create_connection((parts.hostname, parts.port), timeout=300)) as wire:
         wire.sendall(request)
-        answer = http.client.HTTPResponse(wire, method=request.split(b" ", 1)[0].decode())
-        answer.begin()
-        headers = {name.lower(): value for name, value in answer.getheaders()}
-        return answer.status, headers, answer.read().decode()
+        method = request.split(b" ", 1)[0].decode()
+        with closing(http.client.HTTPResponse(wire, method=method)) as answer:
+            answer.begin()
+            headers = {name.lower(): value for name, value in answer.getheaders()}
+            return answer.status, headers, answer.read().decode()
 
 
 def check(server: Server, request: bytes) -> Json:
@@ -248,7 +251,7 @@ def test_the_add_on_may_read_the_answer_and_the_errors(server: Server) -> None:
 def test_langtool_reads_until_the_server_closes(server: Server) -> None:
     """It closes its half of the connection after the request, and waits for the other half."""
     parts = urlsplit(server.address)
-    with closing(socket.create_connection((parts.hostname, parts.port), timeout=30)) as wire:
+    with closing(socket.create_connection((parts.hostname, parts.port), timeout=300)) as wire:
         wire.sendall(recorded.LANGTOOL)
         wire.shutdown(socket.SHUT_WR)
         data = b""

@@ -12,7 +12,7 @@ from gec.web.calls import Engine
 from gec.web.config import Config, configure
 from gec.web.feedback import Store
 from gec.web.metrics import Metrics
-from gec.web.proxies import Forwarded
+from gec.web.proxies import Forwarded, SingleSlashes
 from gec.web.schemas import Validators, schemas
 
 if TYPE_CHECKING:
@@ -44,7 +44,8 @@ def create_app(config: Config | None = None, *, corrector: Corrector | None = No
     app.json.sort_keys = False  # type: ignore[attr-defined]
     app.config["MAX_FORM_MEMORY_SIZE"] = config.max_body  # the default is smaller
     app.extensions["gec"] = engine
-    app.wsgi_app = Forwarded(app.wsgi_app, config.trusted_proxy)  # type: ignore[assignment,method-assign]
+    wsgi_app = Forwarded(app.wsgi_app, config.trusted_proxy)
+    app.wsgi_app = SingleSlashes(wsgi_app)  # type: ignore[assignment,method-assign]
     problems.register(app)
     security.register(app, config)
     metrics.watch(app, engine.service)

@@ -16,6 +16,7 @@ from gec.text.lines import Positions
 from gec.web.annotated import Annotated, parse
 from gec.web.calls import Call, Engine
 from gec.web.config import Config
+from gec.web.forms import parameters
 from gec.web.language import foreign
 from gec.web.matches import category_of, matches, rule_id
 from gec.web.problems import Problem
@@ -32,6 +33,11 @@ OLD_NAMES = {
     "preferredvariants": "preferredVariants",
     "autodetect": "language=auto",
 }
+ALWAYS_PICKY = ("webextension", "standalone")
+"""How ``useragent`` begins in clients that send level=picky whatever the writer wants.
+
+They are LanguageTool's browser add-on and its editor on the web.
+"""
 NO_LANGUAGE = {"name": "NoopLanguage", "code": "zz"}
 """LanguageTool's code for text in a language without rules."""
 _SOFTWARE = {
@@ -55,13 +61,28 @@ class Check:
     text_level_only: bool
     incomplete: bool
     enabled_only: bool
-    enabled: frozenset[str]
-    disabled: frozenset[str]
+    enabled_rules: frozenset[str]
+    disabled_rules: frozenset[str]
+    enabled_categories: frozenset[str]
+    disabled_categories: frozenset[str]
 
     def wants(self, type: str) -> bool:
-        """Whether the client has left on the rule of an error type and its category."""
-        names = {rule_id(type), category_of(type)[1]}
-        return not names & self.disabled and (not self.enabled_only or bool(names & self.enabled))
+        """Whether the client has left on the rule of an error type.
+
+        As in LanguageTool, a rule overrides its category, and what is enabled overrides what is
+        disabled.
+        """
+        names = {rule_id(type)}
+        if type == "R:SPELL":  # clients that leave spelling to others name LanguageTool's rule
+            names.add(f"MORFOLOGIK_RULE_{self.language.upper().replace('-', '_')}")
+        category = category_of(type)[1]
+        if names & self.enabled_rules:
+            return True
+        if self.enabled_only:
+            return category in self.enabled_categories
+        if names & self.disabled_rules:
+            return False
+        return category in self.enabled_categories or category not in self.disabled_categories
 
 
 def blueprint(config: Config, engine: Engine) -> Blueprint:
@@ -70,7 +91,7 @@ def blueprint(config: Config, engine: Engine) -> Blueprint:
 
     @api.route("/check", methods=["GET", "POST"])
     def check() -> ResponseReturnValue:
-        asked = read_check({**request.args.to_dict(), **request.form.to_dict()}, config)
+        asked = read_check(parameters(), config)
         picky = asked.picky and config.picky in engine.corrector.settings
         setting = config.picky if picky else None
         options = engine.options({"setting": setting}, asked.text.protected())
@@ -96,7 +117,7 @@ def blueprint(config: Config, engine: Engine) -> Blueprint:
             raise Problem(503, "not_ready", reason, retry_after=5)
         return _plain("OK")
 
-    @api.get("/maxtextlength")
+    @api.route("/maxtextlength", methods=["GET", "POST"])
     def maxtextlength() -> ResponseReturnValue:
         return _plain(str(config.max_text))
 
@@ -105,12 +126,12 @@ def blueprint(config: Config, engine: Engine) -> Blueprint:
         names = ("name", "version", "buildDate", "premium")
         return jsonify({"software": {name: _SOFTWARE[name] for name in names}})
 
-    @api.get("/configinfo")
+    @api.route("/configinfo", methods=["GET", "POST"])
     def configinfo() -> ResponseReturnValue:
-        _language(request.args.get("language"))
+        _language(parameters().get("language"))
         rules = [_rule(type) for type in MESSAGES]
-        parameters = {"maxTextLength": config.max_text}
-        return jsonify({"software": _SOFTWARE, "parameter": parameters, "rules": rules})
+        limits = {"maxTextLength": config.max_text}
+        return jsonify({"software": _SOFTWARE, "parameter": limits, "rules": rules})
 
     @api.route("/words", methods=["GET"])
     @api.route("/words/add", methods=["POST"])
@@ -142,28 +163,31 @@ def read_check(values: Mapping[str, str], config: Config) -> Check:
     detect = values.get("language") == "auto"
     language = "en-US" if detect else _language(values.get("language"))
     variants = _names(values, "preferredVariants")
-    if variants and not detect:
+    if variants and not detect and values.get("multilingual", "false") == "false":
         raise _bad("'preferredVariants' needs 'language=auto'")
     if any("-" not in variant for variant in variants):
         raise _bad("'preferredVariants' takes codes with a dash, such as en-GB")
-    enabled, disabled = (
-        frozenset(_names(values, f"{which}Rules") + _names(values, f"{which}Categories"))
-        for which in ("enabled", "disabled")
+    enabled_rules, enabled_categories, disabled_rules, disabled_categories = (
+        frozenset(_names(values, name))
+        for name in ("enabledRules", "enabledCategories", "disabledRules", "disabledCategories")
     )
     only = _flag(values, "enabledOnly")
-    if only and (not enabled or disabled):
+    nothing_on = not (enabled_rules or enabled_categories)
+    if only and (nothing_on or disabled_rules or disabled_categories):
         raise _bad("'enabledOnly' needs enabled rules or categories, and no disabled ones")
     mode = _choice(values, "mode", MODES)
     return Check(
         text=text,
-        language=next((known for known in map(_known, variants) if known), language),
+        language=_variant(variants) or language if detect else language,
         detect=detect,
-        picky=_choice(values, "level", LEVELS) == "picky",
+        picky=_picky(values),
         text_level_only=mode == "textLevelOnly",
         incomplete=_flag(values, "allowIncompleteResults"),
         enabled_only=only,
-        enabled=enabled,
-        disabled=disabled,
+        enabled_rules=enabled_rules,
+        disabled_rules=disabled_rules,
+        enabled_categories=enabled_categories,
+        disabled_categories=disabled_categories,
     )
 
 
@@ -189,6 +213,10 @@ def _known(code: str) -> str | None:
     return next((known for known in LANGUAGES if known.lower() == code.lower()), None)
 
 
+def _variant(codes: list[str]) -> str | None:
+    return next((known for known in map(_known, codes) if known), None)
+
+
 def _language(code: str | None) -> str:
     if not code:
         raise _bad("the parameter 'language' is missing")
@@ -206,6 +234,12 @@ def _names(values: Mapping[str, str], name: str) -> list[str]:
 
 def _flag(values: Mapping[str, str], name: str) -> bool:
     return values.get(name, "").lower() in ("true", "yes")
+
+
+def _picky(values: Mapping[str, str]) -> bool:
+    """Whether the writer has asked for more than the usual corrections."""
+    level = _choice(values, "level", LEVELS)
+    return level == "picky" and not values.get("useragent", "").startswith(ALWAYS_PICKY)
 
 
 def _choice(values: Mapping[str, str], name: str, known: tuple[str, ...]) -> str:
@@ -311,10 +345,13 @@ def _language_of(asked: Check, other: float, english: float) -> dict[str, Any]:
 
 
 def _rule(type: str) -> dict[str, str]:
-    _, category, name = category_of(type)
+    issue, category, name = category_of(type)
+    spelling = {"isDictionaryBasedSpellingRule": "yes"} if type == "R:SPELL" else {}
     return {
         "ruleId": rule_id(type),
         "description": MESSAGES[type].short,
+        **spelling,
         "categoryId": category,
         "categoryName": name,
+        "locQualityIssueType": issue,
     }

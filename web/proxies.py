@@ -1,8 +1,9 @@
-"""What trusted proxies say about a request: its client, and the address it was sent to."""
+"""What is true of a request's address and its client, whatever the proxies and clients wrote."""
 
 from __future__ import annotations
 
 import ipaddress
+import re
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
@@ -56,6 +57,21 @@ class Forwarded:
 
     def _is_trusted(self, address: Address | None) -> bool:
         return address is not None and any(address in network for network in self._trusted)
+
+
+class SingleSlashes:
+    """A WSGI application to which ``//v2/check`` and ``/v2//check`` are ``/v2/check``.
+
+    Clients join the address in their settings, which may end in a slash, with a path that begins
+    with one; some of them do not follow redirections.
+    """
+
+    def __init__(self, app: WSGIApplication) -> None:
+        self._app = app
+
+    def __call__(self, environ: WSGIEnvironment, start: StartResponse) -> Iterable[bytes]:
+        environ["PATH_INFO"] = re.sub("//+", "/", environ.get("PATH_INFO", ""))
+        return self._app(environ, start)
 
 
 def address_of(text: str) -> Address | None:

@@ -15,6 +15,7 @@ from flask import Flask, Response, g, request
 
 from gec.web.calls import now
 from gec.web.config import Config
+from gec.web.forms import parameters
 from gec.web.problems import Problem
 from gec.web.proxies import address_of
 from gec.web.rates import RateLimit
@@ -142,7 +143,7 @@ def _check_token(token: str, failures: RateLimit) -> None:
     if kind.lower() != "bearer":
         given = ""
     if not given and request.path.startswith("/v2/"):  # LanguageTool's clients send apiKey
-        given = request.values.get("apiKey", "")
+        given = parameters().get("apiKey", "")
     if hmac.compare_digest(given.strip().encode(), token.encode()):
         failures.give_back(client)
         return
@@ -200,3 +201,5 @@ def _allow_origin(response: Response, allowed: Sequence[str]) -> None:
         headers["Access-Control-Allow-Methods"] = "GET, POST"
         headers["Access-Control-Allow-Headers"] = "Authorization, Content-Type"
         headers["Access-Control-Max-Age"] = "600"
+        if request.headers.get("Access-Control-Request-Private-Network") == "true":
+            headers["Access-Control-Allow-Private-Network"] = "true"

@@ -91,9 +91,8 @@ BUNDLE_FILES = [
         "model.safetensors",
         "heads.safetensors",
         "tokenizer.json",
-        "inflections.tsv",
-        "words.tsv.gz",
-        "misspellings.tsv.gz",
+        "inflections.bin",
+        "speller.bin",
         "ngrams.bin",
         "MODEL_CARD.md",
     )
@@ -104,6 +103,10 @@ LICENCES = (
     "Apache-2.0 AND CC-BY-4.0 AND CC-BY-SA-4.0 AND CC-BY-SA-3.0 AND MIT"
     " AND LicenseRef-VarCon AND LicenseRef-WordNet"
 )
+
+# What corrects text on a CPU needs neither; what does is in the extras that name them.
+TORCH = "torch>=2.6"
+SPACY = "spacy>=3.7,<4"
 
 setup(
     name="gec-toolkit",
@@ -135,14 +138,14 @@ setup(
     zip_safe=False,
     entry_points={"console_scripts": ["gec = gec.cli:main"]},
     install_requires=[
-        "torch>=2.6",
-        "spacy>=3.7,<4",
         "tokenizers>=0.20",
         "safetensors>=0.4",
         "numpy>=1.26",
         "rapidfuzz>=3.9",
     ],
     extras_require={
+        "torch": [TORCH],  # GPUs, training, conversion, models that the light engine cannot run
+        "spacy": [SPACY],  # ERRANT's pipeline, tokenizers of other languages
         "serve": [
             "flask>=3.0",
             "jsonschema>=4.20",
@@ -150,6 +153,7 @@ setup(
             "waitress>=3.0.1,<4",
         ],
         "eval": [
+            SPACY,
             "errant>=3.0",
             "jinja2>=3.1",
             "matplotlib>=3.9",
@@ -166,8 +170,8 @@ setup(
         ],
         # gec bench checkers
         "checkers": ["chunspell>=2.0.4", "codespell>=2.4", "harper-py>=0.2"],
-        "large": ["gguf>=0.10"],  # gec model get
-        "train": ["lightning>=2.4", "tensorboard>=2.17", "symspellpy>=6.7"],
+        "large": [TORCH, "gguf>=0.10"],  # gec model get
+        "train": [TORCH, SPACY, "lightning>=2.4", "tensorboard>=2.17", "symspellpy>=6.7"],
         "batch": [
             "docutils>=0.21",
             "fsspec>=2024.6",
@@ -181,16 +185,19 @@ setup(
             "zstandard>=0.23",
         ],
         "convert": [
+            TORCH,
             "ctranslate2>=4.5",
             "onnx>=1.17",
             "onnxruntime>=1.20",
             "sentencepiece>=0.2",
             "transformers>=5",
         ],
-        "peers": ["ctranslate2>=4.5", "transformers>=5", "sacremoses>=0.1.1"],
+        "peers": [TORCH, "ctranslate2>=4.5", "transformers>=5", "sacremoses>=0.1.1"],
         # Its own extra: fairseq's dependencies carry metadata that pip 24.1 and later refuse.
-        "fairseq": ["fairseq==0.12.2", "subword-nmt>=0.3.8"],
+        "fairseq": [TORCH, "fairseq==0.12.2", "subword-nmt>=0.3.8"],
         "test": [
+            TORCH,
+            SPACY,
             "axe-playwright-python>=0.1.4",
             "hypothesis>=6.100",
             "language-tool-python>=3.0",

@@ -8,7 +8,6 @@ import os
 import re
 import stat
 import sys
-import tempfile
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -83,6 +82,8 @@ def write_in_place(path: str | Path, text: str) -> bool:
 
 
 def _replace(target: Path, data: bytes, status: os.stat_result) -> None:
+    import tempfile  # slow
+
     handle, name = tempfile.mkstemp(
         prefix=f".{target.name[:100]}.", suffix=".tmp", dir=target.parent
     )

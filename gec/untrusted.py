@@ -10,12 +10,13 @@ from __future__ import annotations
 import io
 import json
 import math
+import mmap
 import os
 import stat
+import sys
 import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
-from gzip import GzipFile
 from pathlib import Path
 from typing import Any
 
@@ -85,6 +86,26 @@ def read_bytes(path: Path, most: int) -> bytes:
     return content
 
 
+Buffer = bytes | mmap.mmap
+"""A file's content: slices are bytes."""
+
+
+def map_bytes(path: Path, most: int) -> Buffer:
+    """Return the content of a regular file of at most ``most`` bytes, mapped into memory.
+
+    On Windows the content is read: a mapped file could be neither replaced nor deleted there.
+    """
+    if sys.platform == "win32" or size_of(path) == 0:
+        return read_bytes(path, most)
+    try:
+        with path.open("rb") as file:
+            if (size := os.fstat(file.fileno()).st_size) > most:
+                raise ModelError(f"cannot read {path}: {size:,} bytes, at most {most:,} are read")
+            return mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
+    except (OSError, ValueError) as error:
+        raise ModelError(f"cannot read {path}: {_reason(error)}") from error
+
+
 def read_text(path: Path, most: int = MOST_TEXT) -> str:
     """Return the text of a UTF-8 file of at most ``most`` bytes."""
     try:
@@ -95,6 +116,8 @@ def read_text(path: Path, most: int = MOST_TEXT) -> str:
 
 def unzip_text(path: Path, most: int = MOST_UNPACKED) -> str:
     """Return the UTF-8 text of a gzip file, of which no more than ``most`` bytes are unpacked."""
+    from gzip import GzipFile
+
     try:
         with GzipFile(fileobj=io.BytesIO(read_bytes(path, most))) as file:
             content = file.read(most + 1)

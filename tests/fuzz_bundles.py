@@ -50,7 +50,7 @@ from gec.models.load.fairseq_symbols import SPECIALS
 from gec.models.load.weights import write_weights
 from gec.models.network.llama import Llama, LlamaConfig
 from gec.text.byte_pairs import BytePairs
-from gec.text.inflection import Inflections
+from gec.text.inflection import Inflections, PackedInflections
 from gec.text.ngrams import Level, NGrams
 from gec.text.spelling import Speller
 from gec.text.subwords import BYTE_OF, Subwords
@@ -91,6 +91,34 @@ def _corrector(dtype: torch.dtype, **settings: object) -> Files:
     ]
     whole = bundle.Bundle("x", config, network, subwords, speller, NGrams(known, levels))
     return _written(lambda folder: bundle.save(whole, folder, dtype=dtype))
+
+
+def unpack(folder: Path) -> None:
+    """Turn a bundle into one of the first format, whose tables are text."""
+    speller, ngrams = Speller.load(folder), NGrams.load(folder)
+    assert speller is not None
+    assert ngrams is not None
+    speller.save(folder)
+    table = folder / "inflections.bin"
+    PackedInflections(table).save(folder / "inflections.tsv")
+    table.unlink()
+    words = "\n".join(ngrams.words).encode()
+    sizes = [len(level.hashes) for level in ngrams.levels]
+    head = json.dumps({"format": 1, "words": len(words), "sizes": sizes}).encode()
+    arrays = (a for level in ngrams.levels for a in (level.hashes, level.costs, level.backoffs))
+    body = b"".join(array("I" if n % 3 == 0 else "B", a).tobytes() for n, a in enumerate(arrays))
+    (folder / "ngrams.bin").write_bytes(head + b"\n" + words + body)
+    config = folder / "config.json"
+    config.write_text(json.dumps(json.loads(config.read_text()) | {"format": 1}))
+
+
+def _old() -> Files:
+    def write(folder: Path) -> None:
+        for name, content in _corrector(torch.int8).items():
+            (folder / name).write_bytes(content)
+        unpack(folder)
+
+    return _written(write)
 
 
 def _decoder(dtype: torch.dtype) -> Files:
@@ -183,6 +211,7 @@ def bundles() -> dict[str, Files]:
     tokenizer = _wordpieces()
     return {
         "int8": _corrector(torch.int8),
+        "old": _old(),
         "float": _corrector(torch.float16, norm="post", activation="gelu", tie_embeddings=False),
         "generator": _generator(),
         "tokenizers": _foreign(
@@ -365,7 +394,7 @@ def _packed(content: bytes, rng: random.Random) -> bytes:
     return gzip.compress(_bytes(text, rng))
 
 
-def _ngrams(content: bytes, rng: random.Random) -> bytes:
+def _tables(content: bytes, rng: random.Random) -> bytes:
     head, _, body = content.partition(b"\n")
     return _json(head, rng) + b"\n" + body
 
@@ -380,8 +409,8 @@ def _damage(name: str, content: bytes, rng: random.Random) -> bytes:
         return (_header if way < 0.5 else _tensors)(content, rng)
     if name.endswith(".gz"):
         return _packed(content, rng)
-    if name.endswith("ngrams.bin") and way < 0.6:
-        return _ngrams(content, rng)
+    if name.endswith(".bin") and way < 0.6:
+        return _tables(content, rng)
     return _bytes(content, rng)
 
 

@@ -17,8 +17,10 @@ from counting import growth
 from fake_models import Rule, RuleModel, copies, rewrites, sometimes
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
+from rapidfuzz.distance import Levenshtein
 
 from gec.correct import reading as module
+from gec.correct.assemble import _letter_distance
 from gec.correct.corrector import Corrector
 from gec.correct.options import Options, Setting
 from gec.correct.plan import WINDOW_OVERLAP, WINDOW_TOKENS, WINDOW_WORDS
@@ -893,3 +895,8 @@ def test_words_that_no_dictionary_has_are_neither_written_nor_replaced(
     text = "She likes Hilder and the dog ."
     assert corrector(change, speller=speller()).correct(text).text == corrected
     assert corrector(change).correct(text).text == " ".join(change(text.split()))
+
+
+@given(st.text("abcd é\U0001f600", min_size=1), st.text("abcd é\U0001f600", min_size=1))
+def test_the_distance_of_an_edit_is_levenshteins(old: str, new: str) -> None:
+    assert _letter_distance(old, new) == Levenshtein.normalized_distance(old, new)

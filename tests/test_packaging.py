@@ -75,7 +75,14 @@ def test_every_optional_package_names_an_extra_that_brings_it(extras: dict[str, 
 
 
 def test_a_package_without_an_extra_needs_the_whole_installation() -> None:
-    assert missing("torch.nn").endswith("pip install .")
+    assert missing("numpy.linalg").endswith("pip install .")
+
+
+def test_correcting_needs_neither_torch_nor_spacy(metadata: Message) -> None:
+    base = {normal(r) for r in metadata.get_all("Requires-Dist", []) if "extra ==" not in r}
+    assert base == {"numpy", "rapidfuzz", "safetensors", "tokenizers"}
+    assert missing("torch.nn").endswith("pip install '.[torch]'")
+    assert missing("spacy.lang").endswith("pip install '.[spacy]'")
 
 
 def test_readers_of_other_formats_say_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -36,6 +36,6 @@ def foreign(text: str, knows: Callable[[str], bool] | None = None) -> float:
 
 @cache
 def _function_words() -> frozenset[str]:
-    from spacy.lang.en.stop_words import STOP_WORDS
+    from gec.text.stop_words import STOP_WORDS
 
-    return frozenset(STOP_WORDS)
+    return STOP_WORDS["en"]

@@ -57,8 +57,9 @@ def parse(arguments: Sequence[str]) -> argparse.Namespace:
     Raises:
         ConfigError: it is no command line of ours.
     """
-    parser = build_parser()
-    args, rest = parser.parse_known_args(named(arguments))
+    words = named(arguments)
+    parser = build_parser(words)
+    args, rest = parser.parse_known_args(words)
     if rest:
         take: Callable[[argparse.Namespace, list[str]], bool] | None
         take = getattr(args, "take_rest", None)  # of a command that does not leave all to argparse

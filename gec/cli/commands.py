@@ -1,67 +1,17 @@
 """The commands, in the order of ``gec --help``, and the parser that is made of them.
 
 A command is a file with ``SUMMARY``, ``add_options`` and ``run``; to add one, write the file and
-name it here.
+name it here. The file is imported when the command is asked for, so that none waits for the others.
 """
 
 from __future__ import annotations
 
 import argparse
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from typing import Protocol
+from collections.abc import Iterator, Mapping, Sequence
+from importlib import import_module
+from typing import Protocol, cast
 
 from gec import __version__
-from gec.cli import (
-    batch,
-    bench_checkers,
-    bench_correct,
-    bench_generate,
-    bundle,
-    calibrate,
-    convert,
-    correct,
-    data_noise,
-    data_prepare,
-    distill,
-    errant_agreement,
-    errant_compare,
-    errant_m2,
-    errant_parallel,
-    essays_back,
-    essays_lines,
-    feedback_delete,
-    feedback_export,
-    feedback_list,
-    generate,
-    info,
-    leaderboard,
-    meta_sentence,
-    meta_system,
-    model_get,
-    model_list,
-    model_make,
-    model_remove,
-    report,
-    score_bleu,
-    score_chrf,
-    score_clean,
-    score_cleme,
-    score_errant,
-    score_exact,
-    score_gleu,
-    score_gotoscorer,
-    score_green,
-    score_imeasure,
-    score_m2,
-    score_pt_errant,
-    score_pt_m2,
-    score_rates,
-    score_rouge,
-    score_sari,
-    serve,
-    train,
-)
 from gec.cli.arguments import Parser
 
 
@@ -77,110 +27,122 @@ class Command(Protocol):
         """Do it; return the exit status, None for 0."""
 
 
-@dataclass(frozen=True, slots=True)
 class Group:
     """Commands with a first word in common.
 
     Attributes:
+        name: that word.
+        summary: what the help says of them.
+        commands: they, by their second word.
         usual: the command that is meant if the next word names none; empty if it must name one.
         kind: what the help calls its commands.
     """
 
-    summary: str
-    commands: Mapping[str, Command]
-    usual: str = ""
-    kind: str = "command"
+    def __init__(
+        self, name: str, summary: str, commands: str, *, usual: str = "", kind: str = "command"
+    ) -> None:
+        self.name, self.summary, self.usual, self.kind = name, summary, usual, kind
+        self.commands = cast("Mapping[str, Command]", Commands(commands.split(), f"{name} "))
 
 
-COMMANDS: dict[str, Command | Group] = {
-    "correct": correct,
-    "batch": batch,
-    "generate": generate,
-    "info": info,
-    "score": Group(
-        "Evaluate: numbers equal to the reference tools'.",
-        {
-            "m2": score_m2,
-            "errant": score_errant,
-            "gleu": score_gleu,
-            "bleu": score_bleu,
-            "chrf": score_chrf,
-            "rouge": score_rouge,
-            "sari": score_sari,
-            "green": score_green,
-            "cleme": score_cleme,
-            "gotoscorer": score_gotoscorer,
-            "imeasure": score_imeasure,
-            "pt-m2": score_pt_m2,
-            "pt-errant": score_pt_errant,
-            "rates": score_rates,
-            "clean": score_clean,
-            "exact": score_exact,
-        },
-        kind="metric",
-    ),
-    "errant": Group(
-        "Annotate and compare edits as the ERRANT commands do.",
-        {
-            "parallel": errant_parallel,
-            "m2": errant_m2,
-            "compare": errant_compare,
-            "agreement": errant_agreement,
-        },
-    ),
-    "report": report,
-    "leaderboard": leaderboard,
-    "meta": Group(
-        "Correlate metrics with human judgments.",
-        {"system": meta_system, "sentence": meta_sentence},
-    ),
-    "essays": Group(
-        "Turn files of MultiGEC's essays into lines and back.",
-        {"lines": essays_lines, "back": essays_back},
-    ),
-    "bench": Group(
-        "Measure decoding: correct (the default) or generate; or compare checkers.",
-        {"generate": bench_generate, "checkers": bench_checkers, "correct": bench_correct},
-        usual="correct",
-    ),
-    "train": train,
-    "distill": distill,
-    "data": Group("Prepare training data.", {"prepare": data_prepare, "noise": data_noise}),
-    "bundle": bundle,
-    "model": Group(
-        "Fetch, list and remove models.",
-        {"get": model_get, "make": model_make, "list": model_list, "remove": model_remove},
-    ),
-    "convert": convert,
-    "calibrate": calibrate,
-    "serve": serve,
-    "feedback": Group(
-        "Use what users accepted and ignored in the editor.",
-        {"export": feedback_export, "list": feedback_list, "delete": feedback_delete},
-    ),
-}
+class Commands(Mapping[str, Command | Group]):
+    """Commands by name; a look-up imports the command's file."""
+
+    def __init__(self, commands: Sequence[str | Group], group: str = "") -> None:
+        self._groups = {one.name: one for one in commands if isinstance(one, Group)}
+        self._names = [one.name if isinstance(one, Group) else one for one in commands]
+        self._group = group
+
+    def __getitem__(self, name: str) -> Command | Group:
+        if name in self._groups:
+            return self._groups[name]
+        if name not in self._names:
+            raise KeyError(name)
+        file = f"{self._group}{name}".replace(" ", "_").replace("-", "_")
+        return cast(Command, import_module(f"gec.cli.{file}"))
+
+    def __contains__(self, name: object) -> bool:
+        return name in self._names
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._names)
+
+    def __len__(self) -> int:
+        return len(self._names)
+
+
+COMMANDS = Commands(
+    [
+        "correct",
+        "batch",
+        "generate",
+        "info",
+        Group(
+            "score",
+            "Evaluate: numbers equal to the reference tools'.",
+            """m2 errant gleu bleu chrf rouge sari green cleme gotoscorer imeasure pt-m2 pt-errant
+            rates clean exact""",
+            kind="metric",
+        ),
+        Group(
+            "errant",
+            "Annotate and compare edits as the ERRANT commands do.",
+            "parallel m2 compare agreement",
+        ),
+        "report",
+        "leaderboard",
+        Group("meta", "Correlate metrics with human judgments.", "system sentence"),
+        Group("essays", "Turn files of MultiGEC's essays into lines and back.", "lines back"),
+        Group(
+            "bench",
+            "Measure decoding: correct (the default) or generate; or compare checkers.",
+            "generate checkers correct",
+            usual="correct",
+        ),
+        "train",
+        "distill",
+        Group("data", "Prepare training data.", "prepare noise"),
+        "bundle",
+        Group("model", "Fetch, list and remove models.", "get make list remove"),
+        "convert",
+        "calibrate",
+        "serve",
+        Group(
+            "feedback",
+            "Use what users accepted and ignored in the editor.",
+            "export list delete",
+        ),
+    ]
+)
 """Every command by its name."""
 
 
-def build_parser() -> Parser:
-    """Make the parser of all commands and options; docs/cli.md is generated from it."""
+def build_parser(arguments: Sequence[str] = ()) -> Parser:
+    """Make the parser of all commands and options; docs/cli.md is generated from it.
+
+    If ``arguments``, a command line, begins with a command, make only what that one needs.
+    """
     parser = Parser(
         prog="gec",
         description="Grammatical error correction: draft, verify, accept.",
         allow_abbrev=False,
     )
     parser.add_argument("--version", action="version", version=f"gec {__version__}")
-    _add(parser, COMMANDS, "command")
+    _add(parser, COMMANDS, "command", arguments)
     return parser
 
 
-def _add(parser: Parser, commands: Mapping[str, Command | Group], kind: str) -> None:
+def _add(
+    parser: Parser, commands: Mapping[str, Command | Group], kind: str, arguments: Sequence[str]
+) -> None:
     parsers = parser.add_subparsers(title=f"{kind}s", metavar=kind.upper(), required=True)
-    for name, command in commands.items():
+    asked = arguments[:1] if arguments and arguments[0] in commands else commands
+    for name in asked:
+        command = commands[name]
         summary = command.summary if isinstance(command, Group) else command.SUMMARY
         own = parsers.add_parser(name, help=summary, description=summary, allow_abbrev=False)
         if isinstance(command, Group):
-            _add(own, command.commands, command.kind)
+            _add(own, command.commands, command.kind, arguments[1:])
             continue
         own.set_defaults(run=command.run)
         own.add_argument("--debug", action="store_true", help="print the traceback of an error")
@@ -194,7 +156,7 @@ def named(arguments: Sequence[str]) -> list[str]:
     ['bench', 'correct', '--quick']
     """
     words = list(arguments)
-    group = COMMANDS.get(words[0]) if words else None
+    group = COMMANDS[words[0]] if words and words[0] in COMMANDS else None
     if isinstance(group, Group) and group.usual:
         if words[1:2] and words[1] in {*group.commands, "-h", "--help"}:
             return words

@@ -138,10 +138,8 @@ def load_corrector(args: argparse.Namespace) -> Corrector:
 
 def _load(args: argparse.Namespace) -> Corrector:
     from gec.loading import load
-    from gec.text.words import split_words
 
     use_threads(args)
-    split_words(".")  # imports spaCy
     options = vars(args)
     dictionary = options.get("dictionary")
     return load(

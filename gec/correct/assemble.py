@@ -6,8 +6,7 @@ import math
 from collections import defaultdict
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field, replace
-
-from rapidfuzz.distance import Levenshtein
+from functools import lru_cache
 
 from gec.correct.confidence import Calibration, Evidence
 from gec.correct.plan import Interrupt, Plan
@@ -15,7 +14,7 @@ from gec.correct.reading import Done, Reading, Share, shares, unread
 from gec.correct.result import Correction, SentenceResult, Warning
 from gec.decoding.decoder import Hypothesis
 from gec.decoding.trace import Trace
-from gec.edits.classify import classify
+from gec.edits.classify import kind_of
 from gec.edits.edits import Edit, WordEdit, apply
 from gec.edits.place import to_edits
 from gec.text.ngrams import NGrams
@@ -180,7 +179,7 @@ class Assembler:
         first, last = edit.target_start, edit.target_end
         places = range(edit.source_start, edit.source_end)
         old, new = [source[p] for p in places], reading.words[first:last]
-        kind, _ = classify(old, new, {source[p] for p in places if p in reading.respelt})
+        kind = kind_of(old, new, {source[p] for p in places if p in reading.respelt})
         return Evidence(
             edit.source_start,
             edit.source_end,
@@ -210,7 +209,28 @@ def _distance(old: Sequence[str], new: Sequence[str]) -> float:
     """Return the share of letters that replacing ``old`` by ``new`` changes; 0 without either."""
     if not (old and new):
         return 0.0
-    return Levenshtein.normalized_distance(" ".join(old).lower(), " ".join(new).lower())
+    return _letter_distance(" ".join(old).lower(), " ".join(new).lower())
+
+
+@lru_cache(maxsize=2**14)
+def _letter_distance(old: str, new: str) -> float:
+    """Return Levenshtein's distance as a share of the longer string's length."""
+    full = (1 << len(old)) - 1
+    last = 1 << len(old) - 1
+    equal: dict[str, int] = {}
+    for place, letter in enumerate(old):
+        equal[letter] = equal.get(letter, 0) | 1 << place
+    more, less, distance = full, 0, len(old)  # bits: where a column's numbers grow, and shrink
+    for letter in new:  # Hyyrö 2003, figure 3
+        same = equal.get(letter, 0)
+        level = (((same & more) + more) ^ more) | same
+        down = less | full & ~(level | more)
+        up = more & level
+        distance += bool(down & last) - bool(up & last)
+        down, up = down << 1 | 1, up << 1
+        less, more = down & (same | less), up | full & ~(same | less | down)
+        less, more = less & full, more & full
+    return distance / max(len(old), len(new))
 
 
 def _invents(

@@ -211,11 +211,8 @@ class Planner:
                 spans=rule.protected,
                 interrupt=self.interrupt,
             )
-        named = Overlaps(rule.protected)
-        return [
-            replace(s, words=tuple(_protect(word, rule.dictionary, named) for word in s.words))
-            for s in sentences
-        ]
+        named = Overlaps(rule.protected) if rule.protected else None
+        return [_protect(sentence, rule.dictionary, named) for sentence in sentences]
 
 
 def model_word(word: Word) -> str:
@@ -252,23 +249,25 @@ def _correctable(sentences: Sequence[Sentence]) -> set[int]:
     }
 
 
-def _protect(word: Word, dictionary: Collection[str], named: Overlaps) -> Word:
+def _protect(sentence: Sentence, dictionary: Collection[str], named: Overlaps | None) -> Sentence:
     """Protect numbers, pictures, unassigned characters, and in tokenized text what is named."""
-    if (
-        word.text in dictionary
-        or named(word.start, word.end)
-        or _has_digit(word.text)
-        or _is_picture(word.text)
-        or _is_unassigned(word.text)
-    ):
-        return replace(word, protected=True)
-    return word
+    words = tuple(
+        Word(word.text, word.start, word.end, protected=True)
+        if _is_no_word(word.text)
+        or word.text in dictionary
+        or (named is not None and named(word.start, word.end))
+        else word
+        for word in sentence.words
+    )
+    return Sentence(sentence.start, sentence.end, words)
 
 
 # Asked of every word of every text, and most words come again.
 @lru_cache(maxsize=2**16)
-def _has_digit(word: str) -> bool:
-    return any(c.isdigit() for c in word)
+def _is_no_word(word: str) -> bool:
+    if word.isascii() and word.isalpha():  # as most are
+        return False
+    return any(c.isdigit() for c in word) or _is_picture(word) or _is_unassigned(word)
 
 
 @lru_cache(maxsize=2**16)
@@ -279,7 +278,6 @@ def _is_picture(word: str) -> bool:
     )
 
 
-@lru_cache(maxsize=2**16)
 def _is_unassigned(word: str) -> bool:
     """Whether a word holds a character that no vocabulary need be able to write back."""
     return not word.isascii() and any(unicodedata.category(c) == "Cn" for c in word)

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from functools import lru_cache
+from math import inf
 
 from gec.edits.edits import WordEdit
 from gec.edits.wordlists import (
@@ -64,14 +65,12 @@ def merge(
 
 def _steps(source: Sequence[str], target: Sequence[str]) -> list[tuple[int, int, int, int]]:
     """Return the deletions, insertions and substitutions of single words, in order."""
-    costs = [[float(j) for j in range(len(target) + 1)]]
-    for i, word in enumerate(source):
-        above = costs[-1]
-        row = [i + 1.0]
-        for j, other in enumerate(target):
-            swap = above[j] if word == other else above[j] + _cost(word, other)
-            row.append(min(swap, above[j + 1] + 1, row[j] + 1))
-        costs.append(row)
+    margin = 1
+    costs = _table(source, target, margin)
+    # What leaves the band deletes and inserts so many words that it is no better.
+    while costs[-1][-1] >= 2 * margin + abs(len(source) - len(target)) + 1.5:
+        margin *= 4
+        costs = _table(source, target, margin)
     steps = []
     i, j = len(source), len(target)
     while i or j:
@@ -88,6 +87,29 @@ def _steps(source: Sequence[str], target: Sequence[str]) -> list[tuple[int, int,
             j -= 1
             steps.append((i, i, j, j + 1))
     return steps[::-1]
+
+
+def _table(source: Sequence[str], target: Sequence[str], margin: int) -> list[list[float]]:
+    """Return the costs of turning the first words of one into the first of the other.
+
+    Left out (infinite) is what is more than ``margin`` places off the way from corner to corner.
+    """
+    shift = len(target) - len(source)
+    left, right = min(0, shift) - margin, max(0, shift) + margin
+    costs = [[float(j) if j <= right else inf for j in range(len(target) + 1)]]
+    for i, word in enumerate(source):
+        above = costs[-1]
+        first, last = max(0, i + 1 + left), min(len(target), i + 1 + right)
+        row = [inf] * (len(target) + 1)
+        if first == 0:
+            row[0] = i + 1.0
+        here = row[0] if first == 0 else inf
+        for j in range(max(first, 1), last + 1):
+            other = target[j - 1]
+            swap = above[j - 1] if word == other else above[j - 1] + _cost(word, other)
+            here = row[j] = min(swap, above[j] + 1, here + 1)
+        costs.append(row)
+    return costs
 
 
 @lru_cache(maxsize=65536)

@@ -34,16 +34,22 @@ def classify(
     is R:SPELL, and so is one word for one of ``misspelt``, whatever the two look like. Raises
     ValueError if both sides are empty.
     """
+    kind = kind_of(original, replacement, misspelt)
+    return kind, describe(_shown(original), _shown(replacement), kind)
+
+
+def kind_of(
+    original: Sequence[str], replacement: Sequence[str], misspelt: Collection[str] = ()
+) -> str:
+    """Return the type alone; raises ValueError if both sides are empty."""
     if not original and not replacement:
         raise ValueError("an edit without words has no type")
     old, new = [w.lower() for w in original], [w.lower() for w in replacement]
     if len(old) == len(new) == 1 and original[0] in misspelt:
-        kind = "R:SPELL"
-    elif old and new:
-        kind = "R:" + _replaced(old, new)
-    else:
-        kind = ("U:" if old else "M:") + _category(old or new)
-    return kind, describe(_shown(original), _shown(replacement), kind)
+        return "R:SPELL"
+    if old and new:
+        return "R:" + _replaced(old, new)
+    return ("U:" if old else "M:") + _category(old or new)
 
 
 def _category(words: Sequence[str]) -> str:
@@ -70,7 +76,7 @@ def _replaced(old: list[str], new: list[str]) -> str:
     if len(old) == len(new) == 1:
         return _replaced_word(old[0], new[0])
     if old[-1] == new[-1]:  # Cat -> The cat
-        return classify(old[:-1], new[:-1])[0][2:]
+        return kind_of(old[:-1], new[:-1])[2:]
     if "'s" in old + new and same_lemma(old[0], new[0]):
         return "NOUN:POSS"
     bare = [[word for word in words if word not in HELPERS] for words in (old, new)]

@@ -51,11 +51,13 @@ def to_edits(
         return []
     if spaced is None:
         spaced = is_spaced(words)
+    wants = [True] * (len(target) + 1) if spaced else blanks_before(target)
+    has = [True] * (len(words) + 1) if spaced else blanks_before(source)
     edits: list[Edit] = []
     floor = 0  # what an edit took from the blanks to its right, the next must not take again
     found = align(source, target) if changes is None else merge(source, target, changes)
     for edit, open_end in _allowed(words, found):
-        start, end, replacement = _place(text, words, target, edit, spaced, open_end)
+        start, end, replacement = _place(text, words, target, edit, wants, has, open_end)
         start, end = max(start, floor), max(end, floor)
         floor = end
         original = text[start:end]
@@ -105,13 +107,15 @@ def _place(
     words: Sequence[Word],
     target: Sequence[str],
     edit: WordEdit,
-    spaced: bool,
+    wants: Sequence[bool],
+    has: Sequence[bool],
     open_end: bool,
 ) -> tuple[int, int, str]:
-    """Return start, end and replacement of one edit, with the blanks that come and go."""
+    """Return start, end and replacement of one edit, with the blanks that come and go.
+
+    ``wants`` and ``has`` say where the target and the words should have blanks before them.
+    """
     i, j, k, m = edit.source_start, edit.source_end, edit.target_start, edit.target_end
-    wants = [True] * (len(target) + 1) if spaced else blanks_before(target)
-    has = [True] * (len(words) + 1) if spaced else blanks_before([word.text for word in words])
     left = words[i - 1].end if i else None  # where the word before ends
     right = words[j].start if j < len(words) else None
     new = _render(text, words, target, edit, wants)

@@ -86,6 +86,7 @@ SUFFIXES = _set(
 WITH_IS = _set("it let he she that what there here where how who its lets")
 
 
+@lru_cache(maxsize=65536)
 def is_punctuation(word: str) -> bool:
     return not any(character.isalnum() for character in word)
 
@@ -98,11 +99,12 @@ def letters(words: Sequence[str]) -> str:
     return "".join(c for word in words for c in word.lower() if c.isalnum())
 
 
+_CLASS_OF = {word: name for name, words in reversed(_CLASSES.items()) for word in words}
+_CLASS_OF |= dict.fromkeys([*AUXILIARIES, *_MODALS], "VERB:TENSE")
+
+
 def word_class(word: str) -> str:
-    lower = word.lower()
-    if lower in AUXILIARIES or lower in _MODALS:
-        return "VERB:TENSE"
-    return next((name for name, members in _CLASSES.items() if lower in members), "")
+    return _CLASS_OF.get(word.lower(), "")
 
 
 @lru_cache(maxsize=65536)
@@ -144,7 +146,12 @@ def _irregular() -> dict[str, set[tuple[str, str]]]:
 def same_lemma(word: str, other: str) -> bool:
     if word.lower() in AUXILIARIES and other.lower() in AUXILIARIES:
         return AUXILIARIES[word.lower()][0] == AUXILIARIES[other.lower()][0]
-    return bool({base for base, _ in readings(word)} & {base for base, _ in readings(other)})
+    return not _bases(word).isdisjoint(_bases(other))
+
+
+@lru_cache(maxsize=65536)
+def _bases(word: str) -> frozenset[str]:
+    return frozenset(base for base, _ in readings(word))
 
 
 def similarity(word: str, other: str) -> float:

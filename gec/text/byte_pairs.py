@@ -6,7 +6,6 @@ words, joined by blanks; the ids of a word are the ids of " word" alone, whateve
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Iterable, Sequence
 from functools import lru_cache
 from pathlib import Path
@@ -30,10 +29,8 @@ class BytePairs:
 
     def __init__(self, tokenizer: Tokenizer) -> None:
         tokenizer.encode_special_tokens = True  # a user who types "</s>" gets plain text
-        check_byte_level(tokenizer)
+        pieces = check_byte_level(tokenizer)
         self._tokenizer = tokenizer
-        size = tokenizer.get_vocab_size()
-        pieces = [tokenizer.id_to_token(i) or "" for i in range(size)]
         self._starts = [piece.startswith(WORD_START) for piece in pieces]
         self._bytes = [
             bytes(BYTE_OF[char] for char in piece.removeprefix(WORD_START)) for piece in pieces
@@ -59,6 +56,8 @@ class BytePairs:
     @property
     def fingerprint(self) -> str:
         """A hash; two vocabularies have the same one only if they give every word the same ids."""
+        import hashlib
+
         return hashlib.sha256(self._tokenizer.to_str().encode()).hexdigest()[:16]
 
     @property

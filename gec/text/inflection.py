@@ -8,10 +8,18 @@ exact surface form; an ambiguous or unknown word stays a surface form.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from bisect import bisect_left
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
+from typing import cast
 
+from gec.errors import ModelError
+from gec.text.tables import Numbers, Strings, read_tables, write_tables
 from gec.untrusted import read_text
+
+_FORMAT = 1
+_PARTS = "snnsnn"
+_MOST_BYTES = 64 << 20
 
 MARKERS = ("+s", "+ed", "+en", "+ing", "+er", "+est")
 """Plural or third person, past, past participle (if it differs), -ing, comparative, superlative."""
@@ -98,3 +106,97 @@ class Inflections:
                 raise ValueError(f"{path}:{number}: expected 3 tab-separated fields: {line!r}")
             entries.append((fields[0], fields[1], fields[2]))
         return cls(entries)
+
+    def pack(self, path: Path) -> None:
+        """Write the table as one that needs no parsing; the same entries give the same bytes."""
+        surfaces = Strings.of(self._split)
+        bases = Strings.of({base for base, _ in self._surface})
+        place_of = {base: place for place, base in enumerate(bases)}
+        pairs = [self._split[surface] for surface in surfaces]
+        irregular = sorted(
+            (place_of[base] * len(MARKERS) + MARKERS.index(marker), place)
+            for place, (surface, (base, marker)) in enumerate(zip(surfaces, pairs, strict=True))
+            if surface != regular(base, marker)
+        )
+        parts: list[Strings | Numbers] = [
+            surfaces,
+            Numbers.of(place_of[base] for base, _ in pairs),
+            Numbers.of(MARKERS.index(marker) for _, marker in pairs),
+            bases,
+            Numbers.of(pair for pair, _ in irregular),
+            Numbers.of(surface for _, surface in irregular),
+        ]
+        write_tables(path, _FORMAT, parts)
+
+
+class PackedInflections(Inflections):
+    """The table of a file that :meth:`Inflections.pack` wrote, which is searched, not read.
+
+    The file holds the surface forms, of each the base and the marker, the bases, and the pairs of
+    base and marker whose form is irregular.
+
+    Raises:
+        ModelError: the file is broken.
+    """
+
+    def __init__(self, path: Path) -> None:
+        parts = read_tables(path, _FORMAT, _PARTS, _MOST_BYTES)
+        self._surfaces, self._bases = cast(Strings, parts[0]), cast(Strings, parts[3])
+        numbers = [cast(Numbers, parts[i]).values for i in (1, 2, 4, 5)]
+        self._base_of, self._marker_of, self._irregular, self._forms = numbers
+        if not len(self._surfaces) == len(numbers[0]) == len(numbers[1]) or (
+            len(numbers[2]) != len(numbers[3])
+        ):
+            raise ModelError(f"cannot read {path}: its parts differ in length")
+        if (
+            max(self._base_of, default=-1) >= len(self._bases)
+            or max(self._marker_of, default=-1) >= len(MARKERS)
+            or max(self._forms, default=-1) >= len(self._surfaces)
+        ):
+            raise ModelError(f"cannot read {path}: it names words that it does not have")
+        self._joined: dict[tuple[str, str], str] = {}
+
+    def split(self, word: str) -> tuple[str, str]:
+        place = self._surfaces.find(word)
+        return (word, "") if place is None else self._pair(place)
+
+    def _pair(self, place: int) -> tuple[str, str]:
+        return self._bases[self._base_of[place]], MARKERS[self._marker_of[place]]
+
+    def join(self, base: str, marker: str) -> str:
+        if not marker:
+            return base
+        pair = base, marker
+        if (form := self._joined.get(pair)) is None:
+            if len(self._joined) >= _REMEMBERED:
+                self._joined.clear()
+            form = self._joined[pair] = self._search(base, marker) or regular(base, marker)
+        return form
+
+    def _search(self, base: str, marker: str) -> str:
+        place = self._bases.find(base)
+        if place is None:
+            return ""
+        wanted = place * len(MARKERS) + MARKERS.index(marker)
+        at = bisect_left(self._irregular, wanted)
+        if at == len(self._irregular) or self._irregular[at] != wanted:
+            return ""
+        return self._surfaces[self._forms[at]]
+
+    def forms(self, base: str) -> Mapping[str, str]:
+        found = {marker: self.join(base, marker) for marker in MARKERS}
+        return {m: form for m, form in found.items() if self.split(form) == (base, m)}
+
+    def entries(self) -> list[tuple[str, str, str]]:
+        return sorted(self._entries())
+
+    def _entries(self) -> Iterator[tuple[str, str, str]]:
+        for place, surface in enumerate(self._surfaces):
+            base, marker = self._pair(place)
+            yield base, marker, surface
+
+    def pack(self, path: Path) -> None:
+        Inflections(self.entries()).pack(path)
+
+
+_REMEMBERED = 50_000  # pairs whose form is kept

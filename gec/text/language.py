@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import lru_cache
+from functools import cache, lru_cache
 
-from gec.text.stop_words import STOP_WORDS
 from gec.text.words import Word
 
 # Words frequent in English and in no other language below; enough of them end the search early.
@@ -17,13 +16,22 @@ _ENGLISH = frozenset(
     go going people think know want like make good time
     """.split()
 )
-_KNOWN = STOP_WORDS["en"] | _ENGLISH
-_OTHERS = [words for language, words in STOP_WORDS.items() if language != "en"]
+
+
+@cache
+def _function_words() -> tuple[frozenset[str], list[frozenset[str]]]:
+    """Return the English function words, and those of each other language."""
+    from gec.text.stop_words import STOP_WORDS  # few texts need them
+
+    others = [words for language, words in STOP_WORDS.items() if language != "en"]
+    return STOP_WORDS["en"] | _ENGLISH, others
 
 
 @lru_cache(maxsize=2**16)
 def _letters(word: str) -> tuple[int, int]:
     """Return how many letters a word has, and how many of them are Latin."""
+    if word.isascii() and word.isalpha():  # as most are
+        return len(word), len(word)
     letters = [c for c in word if c.isalpha()]
     return len(letters), sum(c < "\u0250" or "\u1e00" <= c <= "\u1eff" for c in letters)
 
@@ -44,8 +52,9 @@ def looks_english(words: Sequence[Word]) -> bool:
     if not forms or known * 6 >= len(forms):
         return True
     forms[0] = forms[0].lower()  # other capital letters are names: Rio de Janeiro, Buenos Aires
-    foreign = {form for form in forms if form not in _KNOWN}
-    most = max(len(foreign & words) for words in _OTHERS)
+    english, others = _function_words()
+    foreign = {form for form in forms if form not in english}
+    most = max(len(foreign & words) for words in others)
     if len(forms) < 4:  # too short to count shares: no English function word, two foreign ones
         return most < 2 or len(foreign) < len(set(forms))
     return most < 2 or most * 4 < len(forms) or most <= known * 2

@@ -9,9 +9,8 @@ from __future__ import annotations
 import re
 from bisect import bisect_left, bisect_right
 from collections.abc import Collection, Iterable, Iterator
-from functools import lru_cache
+from functools import cache, lru_cache
 from itertools import accumulate
-from string import ascii_lowercase, ascii_uppercase
 
 Span = tuple[int, int]
 
@@ -22,8 +21,7 @@ _EXTENSIONS = (
 )
 
 # In order of preference. Matches of named groups lose the punctuation at their end.
-_INLINE = re.compile(
-    r"""
+_INLINE = r"""
     (?P<url> (?<![A-Za-z0-9+.-]) [A-Za-z][A-Za-z0-9+.-]{1,20}:// [^\s<>"“”`]+
       | (?<![\w.@-]) (?:www\.|mailto:) [^\s<>"“”`]+
       | (?<![\w.@-]) (?:[A-Za-z0-9][A-Za-z0-9-]{0,62}\.){1,8}
@@ -52,9 +50,7 @@ _INLINE = re.compile(
   | (?<!\w) (?:[a-z]{2,60}[A-Z]|[ie][A-Z][a-z])\w*                                # camelCase
   | (?<![\w-]) (?!\d+(?:st|nd|rd|th|s)\b) (?:[^\W_]{1,40}-){0,3}                  # 3D, non-MP3
     (?:\d\w{0,30}?[^\W\d_]|[^\W\d_]\w{0,30}?\d)\w* (?:-\w+)*
-    """.replace("EXTENSIONS", _EXTENSIONS),
-    re.VERBOSE,
-)
+    """.replace("EXTENSIONS", _EXTENSIONS)
 
 # Every match of _INLINE holds a match of this pattern. Most sentences hold none, and this search
 # is faster.
@@ -67,7 +63,7 @@ _FENCE = re.compile(r"^[ \t>]*(`{3,}|~{3,})([^\n]*)$", re.MULTILINE)
 _FRONT_MATTER = re.compile(r"\ufeff?---[ \t]*\n(?=[\w-]+:).*?\n---[ \t]*(?=\n|\Z)", re.DOTALL)
 _RAW_ELEMENT = re.compile(r"<(code|pre|script|style|kbd|samp|tt|math|svg)(?=[\s>])[^<>]{0,1000}>")
 # One code point for one, so that offsets stay (str.lower makes two of "İ").
-_LOWER = str.maketrans(ascii_uppercase, ascii_lowercase)
+_LOWER = {code: code + 32 for code in range(ord("A"), ord("Z") + 1)}
 _NEWLINES = str.maketrans(dict.fromkeys("\r\v\f\x1c\x1d\x1e\x85\u2028\u2029", "\n"))
 
 
@@ -88,7 +84,8 @@ def protected_spans(
     found: list[Span] = []
     for rule in (_regions, _front_matter, _fences, _comments, _raw_elements, _inline):
         found += rule(flat)
-    found += _code_spans(flat, found)
+    if "`" in flat:
+        found += _code_spans(flat, found)
     if dictionary:
         found += _phrases(frozenset(dictionary)).find(flat)
     found += (_whole_words(text, *span) for span in spans)
@@ -137,10 +134,15 @@ def _whole_words(text: str, start: int, end: int) -> Span:
     return start, end
 
 
+@cache
+def _inline_pattern() -> re.Pattern[str]:
+    return re.compile(_INLINE, re.VERBOSE)  # slow, and few sentences need it
+
+
 def _inline(text: str) -> Iterator[Span]:
     if not _HINT.search(text):
         return
-    for match in _INLINE.finditer(text):
+    for match in _inline_pattern().finditer(text):
         url = _without_punctuation(match[0]) if match.lastgroup else match[0]
         yield match.start(), match.start() + len(url)
 
@@ -161,6 +163,8 @@ def _regions(text: str) -> Iterator[Span]:
 
     Markers in code do not count.
     """
+    if "gec:" not in text:
+        return
     quoted = merged(text, [*_fences(text), *_code_beside_markers(text)])
     start: int | None = None
     for match in _MARKER.finditer(text):
@@ -196,6 +200,8 @@ def _front_matter(text: str) -> Iterator[Span]:
 
 
 def _fences(text: str) -> Iterator[Span]:
+    if "```" not in text and "~~~" not in text:
+        return
     opening: re.Match[str] | None = None
     for line in _FENCE.finditer(text):
         fence, rest = line[1], line[2].strip()
@@ -218,6 +224,8 @@ def _comments(text: str) -> Iterator[Span]:
 
 def _raw_elements(text: str) -> Iterator[Span]:
     """Yield the elements whose content is not prose, from the opening to the closing tag."""
+    if "<" not in text:
+        return
     lowered = text.translate(_LOWER)
     never: set[str] = set()
     at = 0

@@ -6,23 +6,24 @@ the word's frequency less the cost of the slip. Lists of real misspellings are e
 
 from __future__ import annotations
 
-import gzip
 import math
 import re
-import string
-from bisect import bisect_left
-from collections import defaultdict
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
-
-from rapidfuzz import process
-from rapidfuzz.distance import OSA
+from typing import Any, cast
 
 from gec.errors import ModelError
+from gec.text.tables import Filter, Numbers, Strings, read_tables, write_tables
 from gec.untrusted import unzip_text
 
 WORDS, MISSPELLINGS = "words.tsv.gz", "misspellings.tsv.gz"
+TABLES = "speller.bin"
+"""The two files above as tables that need no parsing."""
+_FORMAT = 1
+_PARTS = "nsnsnsnssnn"
+_MOST_BYTES = 64 << 20
 
 # Costs in nats: of one slip and of two; of a wrong first or last letter, which are rarer than wrong
 # letters inside.
@@ -35,6 +36,7 @@ _WITH_S = {f"{word}'s" for word in "he here how it let she that there what where
 # Scores of the hypothesis that an unknown word is right as it stands: as a term; as a name.
 _TERM, _NAME = 2.0, 10.0
 _RARE = 20  # words rarer than this many in a billion are known but not suggested
+_FREQUENT = 0xFFFF  # counts above it take more than two bytes
 _SHORT = 4  # words of at most so many letters are searched at distance 1 only
 _TEMPERATURE = 2.0
 _REMEMBERED = 50_000  # words whose suggestions are kept
@@ -59,13 +61,13 @@ class Speller:
     def __init__(
         self, words: Mapping[str, int], misspellings: Mapping[str, Mapping[str, int]]
     ) -> None:
-        self._words = words
+        self._words = words if isinstance(words, Words) else Words.of(words)
         self._misspellings = misspellings
-        self._by_first: dict[str, list[str]] = defaultdict(list)
-        for word, count in words.items():
-            if count >= _RARE:
-                self._by_first[word[:1]].append(word)
+        if not isinstance(misspellings, Misspellings):
+            self._misspellings = Misspellings.of(misspellings, self._words)
+        self._near_words: dict[tuple[str, int], list[str]] = {}
         self._cache: dict[tuple[str, bool], tuple[Suggestion, ...]] = {}
+        self._suspect: dict[str, bool] = {}
 
     def knows(self, word: str) -> bool:
         """Whether a word, in whatever case, is in the dictionary."""
@@ -105,7 +107,7 @@ class Speller:
         found: dict[int, tuple[str, float]] = {}
         begins = True
         for place, word in enumerate(words):
-            if place not in skip and self._is_misspelt(word, begins):
+            if self._is_misspelt(word, begins) and place not in skip:
                 interrupt()
                 suggestions = self.suggest(word)
                 right = 1 - sum(suggestion.confidence for suggestion in suggestions)
@@ -117,7 +119,13 @@ class Speller:
         return found
 
     def _is_misspelt(self, word: str, begins: bool) -> bool:
-        if len(word) < 3 or not (word.isascii() and word.isalpha()) or self.knows(word):
+        suspect = self._suspect.get(word)  # asked of every word of every text, and most recur
+        if suspect is None:
+            if len(self._suspect) >= _REMEMBERED:
+                self._suspect.clear()
+            plain = len(word) >= 3 and word.isascii() and word.isalpha()
+            suspect = self._suspect[word] = plain and not self.knows(word)
+        if not suspect:
             return False
         if word.islower() or (begins and word[1:].islower()):
             return True
@@ -129,7 +137,7 @@ class Speller:
     def _suggest(self, word: str, name: bool) -> tuple[Suggestion, ...]:
         scores = {near: self._frequency(near) - cost for near, cost in self._near(word)}
         for meant, lists in self._listed(word).items():
-            score = scores.get(meant, self._frequency(meant.split()[0]) - _SLIPS[2])
+            score = scores.get(meant, self._frequency(meant.partition(" ")[0]) - _SLIPS[2])
             if meant.replace("'", "") == word and (meant[-2:] != "'s" or meant in _WITH_S):
                 score = self._frequency(meant) - _APOSTROPHE
             scores[meant] = score + _LISTED + math.log(lists)
@@ -144,34 +152,63 @@ class Speller:
         )
 
     def _frequency(self, word: str) -> float:
-        return math.log(self._words.get(word, 1))
+        return math.log(self._words.count(word) or 1)
 
     def _near(self, word: str) -> list[tuple[str, float]]:
         """Return the words within one or two slips, each with the cost of the slip."""
+        process, distance_of = _fuzzy()
         most = 1 if len(word) <= _SHORT else 2
-        found = process.extract(
-            word, self._by_first[word[:1]], scorer=OSA.distance, score_cutoff=most, limit=None
-        )
+        others: list[str] = []
+        for length in range(len(word) - most, len(word) + most + 1):
+            others += self._beginning(word[0], length)
+        found = process.extract(word, others, scorer=distance_of, score_cutoff=most, limit=None)
         near = [(other, int(distance)) for other, distance, _ in found]
         near += [(other, 1) for other in _other_first_letters(word) if other in self._words]
         return [(other, _cost(word, other, distance)) for other, distance in near]
 
+    def _beginning(self, first: str, length: int) -> list[str]:
+        key = first, length
+        if key not in self._near_words:
+            self._near_words[key] = self._words.beginning(first, length)
+        return self._near_words[key]
+
     @classmethod
     def load(cls, folder: Path) -> Speller | None:
-        """Read ``words.tsv.gz`` and ``misspellings.tsv.gz``; return None if both are missing.
+        """Read ``speller.bin``, or ``words.tsv.gz`` and ``misspellings.tsv.gz``; None without any.
 
         Raises:
-            ModelError: a file is broken, or only one of the two is missing.
+            ModelError: a file is broken, or only one of the last two is missing.
         """
+        if (folder / TABLES).exists():
+            parts = read_tables(folder / TABLES, _FORMAT, _PARTS, _MOST_BYTES)
+            words = Words(
+                cast(Numbers, parts[0]),
+                cast(list[Strings], parts[1:7:2]),
+                cast(list[Numbers], parts[2:7:2]),
+            )
+            return cls(words, Misspellings(words, *cast(_Listed, tuple(parts[7:]))))
         paths = folder / WORDS, folder / MISSPELLINGS
         if not any(path.exists() for path in paths):
             return None
         fields = "\t".join(_lines(paths[0], 2)).split("\t")
-        words = dict(zip(fields[::2], map(int, fields[1::2]), strict=False))
-        return cls(words, Misspellings(_lines(paths[1], 3)))
+        counts = dict(zip(fields[::2], map(int, fields[1::2]), strict=False))
+        listed: dict[str, dict[str, int]] = {}
+        for line in _lines(paths[1], 3):
+            wrong, right, lists = line.split("\t")
+            listed.setdefault(wrong, {})[right] = int(lists)
+        return cls(counts, listed)
+
+    def pack(self, folder: Path) -> None:
+        """Write ``speller.bin``; the same dictionary gives the same bytes."""
+        words = [self._words.filter.bits, *(part for tier in self._words.tiers for part in tier)]
+        assert isinstance(self._misspellings, Misspellings)
+        write_tables(folder / TABLES, _FORMAT, [*words, *self._misspellings.parts])
 
     def save(self, folder: Path) -> None:
-        """Write the two files; the same dictionary gives the same bytes."""
+        """Write the two text files; the same dictionary gives the same bytes."""
+        import gzip
+
+        (folder / TABLES).unlink(missing_ok=True)
         listed = sorted(
             (w, r, n) for w, rights in self._misspellings.items() for r, n in rights.items()
         )
@@ -180,32 +217,153 @@ class Speller:
             (folder / name).write_bytes(gzip.compress(text.encode(), mtime=0))
 
 
-class Misspellings(Mapping[str, Mapping[str, int]]):
-    """A table of lines wrong TAB right TAB lists; a look-up parses only the rows that it needs.
+class Words(Mapping[str, int]):
+    """Words and how often they occur in a billion: the rare ones, the frequent ones, the others.
 
-    Dictionaries would take ten times the memory and a tenth of a second at every start.
+    Each kind is a table of its own, so that frequent words alone take four bytes for their number.
+    The filter knows most strings that are no words, of which the speller tries fifty for each word.
     """
 
-    def __init__(self, lines: Iterable[str]) -> None:
-        self._lines = sorted(lines)  # cheap if they are sorted already
+    def __init__(self, bits: Numbers, words: Sequence[Strings], counts: Sequence[Numbers]) -> None:
+        try:
+            self.filter = Filter(bits)
+        except ValueError as error:
+            raise ModelError(f"{TABLES}: {error}") from error
+        self.tiers = [*zip(words, counts, strict=True)]
+        if any(len(strings) != len(numbers) for strings, numbers in self.tiers):
+            raise ModelError(f"{TABLES} has not one count for each word")
+        frequent = zip(*self.tiers[-1], strict=True)  # few, and most of every text
+        self._frequent = {word: count or 1 for word, count in frequent}
+        self._found: dict[str, int] = {}
 
-    def __getitem__(self, wrong: str) -> dict[str, int]:
-        beginning = f"{wrong}\t"
-        found = {}
-        for at in range(bisect_left(self._lines, beginning), len(self._lines)):
-            if not self._lines[at].startswith(beginning):
-                break
-            _, right, lists = self._lines[at].split("\t")
-            found[right] = int(lists)
-        if not found:
-            raise KeyError(wrong)
-        return found
+    @classmethod
+    def of(cls, words: Mapping[str, int]) -> Words:
+        """Return the tables of some words; the empty word is none."""
+        tiers: list[dict[str, int]] = [{}, {}, {}]
+        for word, count in words.items():
+            if word:
+                tiers[(count >= _RARE) + (count > _FREQUENT)][word] = count
+        strings = [Strings.of(tier) for tier in tiers]
+        numbers = [
+            Numbers.of(tier[word] for word in table)
+            for tier, table in zip(tiers, strings, strict=True)
+        ]
+        return cls(Filter.of(words.keys()).bits, strings, numbers)
+
+    def beginning(self, first: str, length: int) -> list[str]:
+        """Return the words that may be suggested, of a first letter and a length."""
+        return [word for table, _ in self.tiers[1:] for word in table.beginning(length, first)]
+
+    def __getitem__(self, word: str) -> int:
+        count = self.count(word)
+        if not count:
+            raise KeyError(word)
+        return count
+
+    def __contains__(self, word: object) -> bool:
+        return isinstance(word, str) and self.count(word) > 0
+
+    def count(self, word: str) -> int:
+        """Return how often a word occurs, 0 for an unknown one."""
+        count = self._frequent.get(word)
+        if count is None:
+            count = self._found.get(word)
+        if count is None:
+            if not self.filter.may_have(word):
+                return 0
+            if len(self._found) >= _REMEMBERED:
+                self._found.clear()
+            count = self._found[word] = self._search(word)
+        return count
+
+    def _search(self, word: str) -> int:
+        for table, counts in self.tiers[-2::-1]:
+            if (place := table.find(word)) is not None:
+                return counts[place] or 1
+        return 0
 
     def __iter__(self) -> Iterator[str]:
-        return iter(dict.fromkeys(line.partition("\t")[0] for line in self._lines))
+        return (word for table, _ in self.tiers for word in table)
+
+    def __len__(self) -> int:
+        return sum(len(table) for table, _ in self.tiers)
+
+
+_Listed = tuple[Strings, Strings, Numbers, Numbers]
+
+
+class Misspellings(Mapping[str, Mapping[str, int]]):
+    """Misspellings: what was meant, and in how many lists.
+
+    Args:
+        words: what most corrections are; they are stored as places in its tables.
+        rows: the misspellings, one with several corrections several times.
+        others: the corrections that are no words, such as "a lot".
+        rights: of each row the correction: a place in the words' tables and then in ``others``.
+        lists: of each row the number of lists.
+    """
+
+    def __init__(
+        self, words: Words, rows: Strings, others: Strings, rights: Numbers, lists: Numbers
+    ) -> None:
+        if not len(rows) == len(rights) == len(lists):
+            raise ModelError(f"{TABLES} has not one correction for each misspelling")
+        self.parts: _Listed = rows, others, rights, lists
+        self._tables = [*(table for table, _ in words.tiers), others]
+
+    @classmethod
+    def of(cls, misspellings: Mapping[str, Mapping[str, int]], words: Words) -> Misspellings:
+        """Return the tables of a mapping; a misspelling or a correction without letters is none."""
+        pairs = [
+            (len(wrong), wrong, right, lists)
+            for wrong, rights in misspellings.items()
+            for right, lists in rights.items()
+            if wrong and right
+        ]
+        pairs.sort()
+        places = {word: place for place, word in enumerate(words)}
+        others = Strings.of({right for _, _, right, _ in pairs} - places.keys())
+        places |= {right: place for place, right in enumerate(others, len(places))}
+        return cls(
+            words,
+            Strings.of(wrong for _, wrong, _, _ in pairs),
+            others,
+            Numbers.of(places[right] for _, _, right, _ in pairs),
+            Numbers.of(lists for _, _, _, lists in pairs),
+        )
+
+    def __getitem__(self, wrong: str) -> dict[str, int]:
+        rows, _, rights, lists = self.parts
+        at = rows.find(wrong)
+        if at is None:
+            raise KeyError(wrong)
+        found = {}
+        while at < len(rows) and rows[at] == wrong:
+            found[self._correction(rights[at])] = lists[at] or 1
+            at += 1
+        return found
+
+    def _correction(self, place: int) -> str:
+        for table in self._tables:
+            if place < len(table):
+                return table[place]
+            place -= len(table)
+        raise ModelError(f"{TABLES} names a correction that it does not have")
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(dict.fromkeys(self.parts[0]))
 
     def __len__(self) -> int:
         return sum(1 for _ in self)
+
+
+@cache
+def _fuzzy() -> tuple[Any, Any]:
+    """Return what compares words; importing it takes a tenth of a cold start."""
+    from rapidfuzz import process
+    from rapidfuzz.distance import OSA
+
+    return process, OSA.distance
 
 
 def _lines(path: Path, columns: int) -> list[str]:
@@ -225,7 +383,7 @@ def _lines(path: Path, columns: int) -> list[str]:
 
 def _other_first_letters(word: str) -> set[str]:
     """Return the strings one slip away from ``word`` that begin with another letter."""
-    rest, letters = word[1:], string.ascii_lowercase
+    rest, letters = word[1:], "abcdefghijklmnopqrstuvwxyz"
     near = {letter + rest for letter in letters} | {letter + word for letter in letters}
     near |= {rest, rest[:1] + word[:1] + word[2:]}
     return {other for other in near if other and other[0] != word[0]}

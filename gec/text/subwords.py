@@ -7,7 +7,6 @@ piece of a word begins with ``Ġ``. Only ``Ġ`` marks word starts, so any sequen
 
 from __future__ import annotations
 
-import hashlib
 import re
 from collections.abc import Iterable, Sequence
 from functools import lru_cache
@@ -17,9 +16,12 @@ from typing import Protocol
 from tokenizers import Tokenizer, decoders, models, pre_tokenizers, trainers
 
 from gec.errors import ModelError
-from gec.text.inflection import MARKERS, Inflections
+from gec.text.inflection import MARKERS, Inflections, PackedInflections
 from gec.untrusted import read_tokenizer
 
+INFLECTIONS = "inflections.tsv"
+INFLECTION_TABLES = "inflections.bin"
+"""The same as tables that need no parsing."""
 PAD, BOS, EOS = "<pad>", "<s>", "</s>"
 CAPITAL, UPPER = "<cap>", "<upper>"
 SPECIALS = (PAD, BOS, EOS, CAPITAL, UPPER, *(f"<{marker}>" for marker in MARKERS))
@@ -45,8 +47,8 @@ WORD_START = "Ġ"
 _KINDS = {b"Sequence", b"Digits", b"ByteLevel", b"NFC"}
 
 
-def check_byte_level(tokenizer: Tokenizer) -> None:
-    """Refuse a tokenizer that is not byte-level BPE as trained here.
+def check_byte_level(tokenizer: Tokenizer) -> list[str]:
+    """Return the pieces of a tokenizer, which must be byte-level BPE as trained here, by their ids.
 
     Other tokenizers may have ids without a row in the network, pieces that are not bytes, or
     patterns that take hours on some text.
@@ -60,16 +62,24 @@ def check_byte_level(tokenizer: Tokenizer) -> None:
     if not isinstance(tokenizer.model, models.BPE) or tokenizer.model.dropout or kinds:
         raise ModelError("tokenizer.json is no byte-level BPE: name its engine in config.json")
     vocabulary = tokenizer.get_vocab(with_added_tokens=True)
-    if sorted(vocabulary.values()) != list(range(len(vocabulary))):
+    pieces = sorted(vocabulary, key=vocabulary.__getitem__)
+    if {*vocabulary.values()} != {*range(len(vocabulary))}:
         raise ModelError("tokenizer.json has ids that are missing or there twice")
-    if strange := next((piece for piece in vocabulary if not set(piece) <= BYTE_OF.keys()), None):
+    if not {*"".join(pieces)} <= BYTE_OF.keys():
+        strange = next(piece for piece in pieces if not set(piece) <= BYTE_OF.keys())
         raise ModelError(f"tokenizer.json has a piece that is no bytes: {strange!r}")
+    return pieces
 
 
 def _restore_case(word: str, case: int | None) -> str:
     if case == _CAPITAL_ID:
         return word[:1].upper() + word[1:]
     return word.upper() if case == _UPPER_ID else word
+
+
+def has_inflections(folder: Path) -> bool:
+    """Whether a folder's vocabulary is a corrector's, with a table of inflections."""
+    return any((folder / name).is_file() for name in (INFLECTIONS, INFLECTION_TABLES))
 
 
 class WordCodec(Protocol):
@@ -124,14 +134,12 @@ class Subwords:
         if found != SPECIALS:
             raise ModelError(f"tokenizer.json does not begin with the special tokens {SPECIALS}")
         tokenizer.encode_special_tokens = True  # a user who types "</s>" gets plain text
-        check_byte_level(tokenizer)
+        self._pieces = check_byte_level(tokenizer)
         self._tokenizer = tokenizer
         self._inflections = inflections
-        self._pieces: list[str] = [
-            tokenizer.id_to_token(i) or "" for i in range(tokenizer.get_vocab_size())
-        ]
         self._encode_word = lru_cache(maxsize=200_000)(self._encode_word_uncached)
         self._raw = lru_cache(maxsize=None)(self._raw_uncached)
+        self._surface = lru_cache(maxsize=2**16)(self._surface_uncached)
         self._readable = lru_cache(maxsize=None)(self._readable_uncached)
 
     def __len__(self) -> int:
@@ -151,6 +159,8 @@ class Subwords:
     @property
     def fingerprint(self) -> str:
         """A hash; two vocabularies have the same one only if they give every word the same ids."""
+        import hashlib
+
         entries = sorted(self._inflections.entries())
         return hashlib.sha256(f"{self._tokenizer.to_str()}{entries}".encode()).hexdigest()[:16]
 
@@ -174,30 +184,30 @@ class Subwords:
     def decode_spans(self, ids: Sequence[int]) -> list[tuple[str, int, int]]:
         """Return (word, first token, one past its last token) for each word of ``ids``."""
         spans: list[tuple[str, int, int]] = []
-        word, case, start = bytearray(), None, 0
-        marker = ""
-
-        def close(end: int) -> None:
-            nonlocal word, case, start, marker
-            if word:
-                base = word.decode("utf-8", errors="replace")
-                surface = _restore_case(self._inflections.join(base, marker), case)
-                spans.append((surface, start, end))
-                word, case, marker = bytearray(), None, ""
-                start = end
-
+        word, marker, start = b"", "", 0
+        case: int | None = None
+        raw = self._raw
         for position, i in enumerate(ids):
-            if i in (_CAPITAL_ID, _UPPER_ID):
-                close(position)
+            if i >= len(SPECIALS):
+                begins, piece = raw(i)
+                if word and begins:  # a piece that is only the word start adds no bytes
+                    spans.append((self._surface(word, marker, case), start, position))
+                    word, marker, case, start = b"", "", None, position
+                word += piece
+            elif i in (_CAPITAL_ID, _UPPER_ID):
+                if word:
+                    spans.append((self._surface(word, marker, case), start, position))
+                    word, marker, start = b"", "", position
                 case = i
             elif i in _MARKERS_BY_ID:
                 marker = _MARKERS_BY_ID[i] if word else ""
-            elif i >= len(SPECIALS):
-                if self._pieces[i].startswith(WORD_START):
-                    close(position)  # a piece that is only the word start adds no bytes
-                word += self._raw(i)
-        close(len(ids))
+        if word:
+            spans.append((self._surface(word, marker, case), start, len(ids)))
         return spans
+
+    def _surface_uncached(self, word: bytes, marker: str, case: int | None) -> str:
+        base = word.decode("utf-8", errors="replace")
+        return _restore_case(self._inflections.join(base, marker), case)
 
     def pieces(self, ids: Iterable[int]) -> list[str]:
         """Return ids as readable strings, for traces: ``Ġ`` becomes a blank."""
@@ -208,17 +218,17 @@ class Subwords:
         if i < len(SPECIALS):
             return piece
         blank = " " if piece.startswith(WORD_START) else ""
-        return blank + self._raw(i).decode("utf-8", "replace")
+        return blank + self._raw(i)[1].decode("utf-8", "replace")
 
-    def _raw_uncached(self, i: int) -> bytes:
-        """Return the UTF-8 bytes of a piece, without the mark of a word's start."""
-        return bytes(BYTE_OF[char] for char in self._pieces[i].removeprefix(WORD_START))
+    def _raw_uncached(self, i: int) -> tuple[bool, bytes]:
+        """Return whether a piece begins a word, and its UTF-8 bytes without the mark of that."""
+        piece = self._pieces[i]
+        bare = piece.removeprefix(WORD_START)
+        return bare != piece, bytes(BYTE_OF[char] for char in bare)
 
     def _encode_word_uncached(self, word: str) -> tuple[int, ...]:
-        for ids in (self._analysed(word), self._plain(word)):
-            if ids is not None and self.decode(ids) == [word]:
-                return ids
-        return self._plain(word)
+        ids = self._analysed(word)
+        return ids if ids is not None and self.decode(ids) == [word] else self._plain(word)
 
     def _analysed(self, word: str) -> tuple[int, ...] | None:
         lowered = word.lower()
@@ -244,17 +254,20 @@ class Subwords:
     def save(self, folder: Path) -> None:
         """Write ``tokenizer.json`` and ``inflections.tsv``."""
         self._tokenizer.save(str(folder / "tokenizer.json"))
-        self._inflections.save(folder / "inflections.tsv")
+        self._inflections.save(folder / INFLECTIONS)
+        (folder / INFLECTION_TABLES).unlink(missing_ok=True)
 
     @classmethod
     def load(cls, folder: Path) -> Subwords:
-        """Read ``tokenizer.json`` and, if there is one, ``inflections.tsv``.
+        """Read ``tokenizer.json`` and, if there is one, ``inflections.bin`` or ``inflections.tsv``.
 
         Raises:
             ModelError: a file is missing or broken.
         """
-        path, table = folder / "tokenizer.json", folder / "inflections.tsv"
+        path, table = folder / "tokenizer.json", folder / INFLECTIONS
         tokenizer = read_tokenizer(path)
+        if (folder / INFLECTION_TABLES).exists():
+            return cls(tokenizer, PackedInflections(folder / INFLECTION_TABLES))
         try:
             inflections = Inflections.load(table) if table.exists() else Inflections()
         except ValueError as error:

@@ -7,7 +7,6 @@ a corrector's weights keeps the corrector's vocabulary, :class:`CorrectorVocabul
 
 from __future__ import annotations
 
-import hashlib
 import unicodedata
 from collections.abc import Iterable, Sequence
 from pathlib import Path
@@ -16,7 +15,13 @@ from typing import Protocol
 from tokenizers import Tokenizer, decoders, models, normalizers, pre_tokenizers, trainers
 
 from gec.errors import ConfigError, ModelError
-from gec.text.subwords import Subwords, check_byte_level
+from gec.text.subwords import (
+    INFLECTION_TABLES,
+    INFLECTIONS,
+    Subwords,
+    check_byte_level,
+    has_inflections,
+)
 from gec.untrusted import read_tokenizer
 
 SPECIALS = ("<pad>", "<s>", "</s>")
@@ -60,6 +65,8 @@ class Vocabulary:
     @property
     def fingerprint(self) -> str:
         """A hash; two vocabularies have the same one only if they give every text the same ids."""
+        import hashlib
+
         return hashlib.sha256(self._tokenizer.to_str().encode()).hexdigest()[:16]
 
     def encode(self, text: str) -> list[int]:
@@ -84,7 +91,8 @@ class Vocabulary:
     def save(self, folder: Path) -> None:
         """Write ``tokenizer.json`` and remove the ``inflections.tsv`` of an earlier vocabulary."""
         self._tokenizer.save(str(folder / "tokenizer.json"))
-        (folder / "inflections.tsv").unlink(missing_ok=True)  # this file marks a corrector's
+        for name in (INFLECTIONS, INFLECTION_TABLES):  # these files mark a corrector's
+            (folder / name).unlink(missing_ok=True)
 
     @classmethod
     def load(cls, folder: Path) -> Vocabulary:
@@ -168,5 +176,4 @@ OwnVocabulary = Vocabulary | CorrectorVocabulary
 
 def load_vocabulary(folder: Path) -> OwnVocabulary:
     """Read the vocabulary of a packed folder or a bundle; raises ModelError if that fails."""
-    words = (folder / "inflections.tsv").is_file()
-    return CorrectorVocabulary.load(folder) if words else Vocabulary.load(folder)
+    return (CorrectorVocabulary if has_inflections(folder) else Vocabulary).load(folder)

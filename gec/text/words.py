@@ -1,7 +1,8 @@
 """Words with offsets: text tokenized like the field's test sets (CoNLL, JFLEG).
 
-spaCy's English tokenizer cuts the text with changed rules: hyphenated words and "his/her" stay
-whole, as do "cannot", "gonna" and slips like "dont"; "dosen't" becomes "dose n't".
+The text is cut as spaCy's English tokenizer cuts it, with changed rules (gec/text/tokenizer.py):
+hyphenated words and "his/her" stay whole, as do "cannot", "gonna" and slips like "dont"; "dosen't"
+becomes "dose n't".
 
 >>> [(word.text, word.start, word.end) for word in split_words("He don’t know.")]
 [('He', 0, 2), ('do', 3, 5), ("n't", 5, 8), ('know', 9, 13), ('.', 13, 14)]
@@ -12,11 +13,9 @@ from __future__ import annotations
 import re
 import unicodedata
 from dataclasses import dataclass
-from functools import cache, lru_cache
-from typing import TYPE_CHECKING
+from functools import lru_cache
 
-if TYPE_CHECKING:
-    from spacy.tokenizer import Tokenizer
+from gec.text.tokenizer import SPECIAL_CASES, cut
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,12 +54,7 @@ _SEEN = str.maketrans(
     _QUOTES | _HYPHENS | dict.fromkeys(_INVISIBLE, "x") | dict.fromkeys(_MARKS, "x") | _UNPRINTABLE
 )
 
-# These smileys of spaCy are more often something else: "(see item 8)", "Note (:".
-_NOT_SMILEYS = " 8) 8D :1 :3 :0 0.0 =3 ): (: (; (= [: [= ]= :x :X :o :O :p :P "
-# spaCy never forgets a form; a long-lived process makes a new tokenizer after so many.
-_MAX_LEXEMES = 1_000_000
-_PLACES = ["IDX", "LENGTH", "IS_SPACE"]
-# Longer runs without a blank are one word: spaCy's time is quadratic in the length of a run.
+# Longer runs without a blank are one word: the rules take quadratic time.
 _RUN = re.compile(r"(?<!\S)\S{501,}")
 
 
@@ -101,24 +95,18 @@ def tokenize_line(text: str) -> list[str]:
     return [normalise(text[i:j]) for i, j in _spans(text)]
 
 
-# The period is cut off such last words ("I.", "PhD."); "U.S." and spaCy's abbreviations keep it.
+# The period is cut off such last words ("I.", "PhD."); "U.S." and abbreviations keep it.
 _LAST_WORD = re.compile(r"etc\.|[^\W\d_]\.|[^.]*[^\W\d_]{2}\.", re.IGNORECASE)
 
 
 def _spans(text: str) -> list[tuple[int, int]]:
     if not text or text.isspace():
         return []
-    tokenizer = _tokenizer()
-    if len(tokenizer.vocab) > _MAX_LEXEMES:
-        _tokenizer.cache_clear()
-        tokenizer = _tokenizer()
     seen = text if text.isascii() and text.isprintable() else text.translate(_SEEN)
     spans: list[tuple[int, int]] = []
     at = 0
     for run in [run.span() for run in _RUN.finditer(seen)] + [(len(seen), len(seen))]:
-        # one array: an object for each token would take longer than the tokenizing
-        tokens = tokenizer(seen[at : run[0]]).to_array(_PLACES).tolist()
-        spans += [(at + i, at + i + length) for i, length, space in tokens if not space]
+        spans += [(at + i, at + j) for i, j in cut(seen[at : run[0]])]
         if run[0] < run[1]:
             spans.append(run)
         at = run[1]
@@ -128,45 +116,6 @@ def _spans(text: str) -> list[tuple[int, int]]:
     if last >= 0:
         i, j = spans[last]
         word = seen[i:j]
-        if _LAST_WORD.fullmatch(word) and (word == "etc." or word not in tokenizer.rules):
+        if _LAST_WORD.fullmatch(word) and (word == "etc." or word not in SPECIAL_CASES):
             spans[last : last + 1] = [(i, j - 1), (j - 1, j)]
     return spans
-
-
-@cache
-def _tokenizer() -> Tokenizer:
-    import spacy  # takes seconds, so only code that cuts text imports it
-    from spacy.lang import char_classes as cc
-    from spacy.util import compile_infix_regex, compile_prefix_regex, compile_suffix_regex
-
-    nlp = spacy.blank("en")
-    tokenizer: Tokenizer = nlp.tokenizer
-    prefixes = ["``", *(nlp.Defaults.prefixes or ())]
-    suffixes = [
-        *(rule for rule in nlp.Defaults.suffixes or () if "km|" not in str(rule)),  # 10km
-        r"(?<=[0-9])%",
-        r"(?<=[A-Za-z])(?:n't|N'T)",
-        r"(?<=[A-Za-z])'(?:ll|LL|re|RE|ve|VE|[dDmM])",
-    ]
-    infixes = [
-        *cc.LIST_ELLIPSES,
-        *cc.LIST_ICONS,
-        r"--+|—|``|''",
-        r"[\"()\[\]]",
-        rf"(?<=[{cc.ALPHA_LOWER}])\.(?=[{cc.ALPHA_UPPER}])",  # home.He
-        rf"(?<=[{cc.ALPHA}])[,?!;](?=[{cc.ALPHA}])",
-        rf"(?<=[{cc.ALPHA}0-9])[:<>=](?=[{cc.ALPHA}])",  # not "/": his/her
-        r"(?<=[^\W_])[,.;:!?](?=[\"(])",  # said,"No
-    ]
-    tokenizer.prefix_search = compile_prefix_regex(prefixes).search
-    tokenizer.suffix_search = compile_suffix_regex(suffixes).search
-    tokenizer.infix_finditer = compile_infix_regex(infixes).finditer
-    tokenizer.rules = {
-        form: pieces
-        for form, pieces in tokenizer.rules.items()
-        if f" {form} " not in _NOT_SMILEYS
-        and not (len(pieces) > 1 and "'" not in form)  # cannot, gonna, dont, 5pm
-        and not re.fullmatch(r"[a-zäöü]\.|Ill\.", form)  # vitamin c.
-    }
-    tokenizer.add_special_case("etc.", [{"ORTH": "etc."}])
-    return tokenizer

@@ -1,8 +1,9 @@
 """Bundles: a folder with ``config.json``, ``model.safetensors``, ``tokenizer.json`` and the card.
 
-``inflections.tsv``, the speller's ``words.tsv.gz`` and ``misspellings.tsv.gz``, and the language
-model ``ngrams.bin`` are optional. A converted bundle names its foreign tokenizer in ``config.json``
-(:mod:`gec.models.load.foreign`).
+``inflections.bin``, the speller's ``speller.bin`` and the language model ``ngrams.bin`` are
+optional; bundles of the first format hold ``inflections.tsv``, ``words.tsv.gz`` and
+``misspellings.tsv.gz`` instead (:mod:`gec.text.tables`). A converted
+bundle names its foreign tokenizer in ``config.json`` (:mod:`gec.models.load.foreign`).
 
 :func:`read` reads all but the weights and needs no torch; :func:`load` reads the network, too, as
 torch has it.
@@ -31,6 +32,7 @@ from gec.models.network.llama_config import LlamaConfig
 from gec.models.network.transformer_config import TransformerConfig
 from gec.text.byte_pairs import BytePairs
 from gec.text.ngrams import NGrams
+from gec.text.packing import pack_tables
 from gec.text.spelling import Speller
 from gec.text.subwords import Subwords, WordCodec
 from gec.untrusted import read_json
@@ -59,7 +61,8 @@ __all__ = [
     "write_config",
 ]
 
-FORMAT = 1
+FORMAT = 2
+_READABLE = (1, 2)  # 1: no tables that are mapped
 WEIGHTS = "model.safetensors"
 PRECISIONS = ("int8", "fp32", "bf16", "fp16")
 
@@ -231,7 +234,7 @@ def read_config(folder: Path) -> dict[str, Any]:
     """Return a bundle's ``config.json``; one that cannot be used raises ModelError."""
     config = read_json(folder / "config.json")
     version = config.get("format") if isinstance(config, dict) else None
-    if version != FORMAT:
+    if version not in _READABLE:
         raise ModelError(
             f"{folder} has bundle format {version!r}, this version reads {FORMAT}: "
             "install a matching gec or convert the bundle"
@@ -276,6 +279,7 @@ def save(bundle: Bundle, folder: Path, *, dtype: torch.dtype | None = None) -> N
     bundle.subwords.save(folder)
     if bundle.speller:
         bundle.speller.save(folder)
+    pack_tables(folder)
     if bundle.ngrams:
         bundle.ngrams.save(folder)
     write_weights(bundle.network, folder / WEIGHTS, dtype or torch.float16)

@@ -88,7 +88,7 @@ def test_precision(folder: Path) -> None:
 
 def test_saving_again_changes_no_byte(folder: Path, tmp_path: Path) -> None:
     bundle.save(bundle.load(str(folder)), tmp_path / "again")
-    for name in ("config.json", "model.safetensors", "tokenizer.json", "inflections.tsv"):
+    for name in ("config.json", "model.safetensors", "tokenizer.json", "inflections.bin"):
         assert (tmp_path / "again" / name).read_bytes() == (folder / name).read_bytes()
 
 
@@ -124,6 +124,17 @@ def write(name: str, content: bytes) -> Callable[[Path], None]:
     return overwrite
 
 
+def old_inflections(content: bytes) -> Callable[[Path], None]:
+    """Inflections as a bundle of the first format has them."""
+
+    def replace(folder: Path) -> None:
+        (folder / "inflections.bin").unlink()
+        (folder / "inflections.tsv").write_bytes(content)
+        edit_config(format=1)(folder)
+
+    return replace
+
+
 def remove(name: str) -> Callable[[Path], None]:
     return lambda folder: (folder / name).unlink()
 
@@ -157,7 +168,7 @@ BROKEN: dict[str, tuple[Callable[[Path], None], str]] = {
     "half a config": (truncate("config.json", 0.5), r"cannot read .*config\.json"),
     "a config that is no text": (write("config.json", b"\xff\0"), r"cannot read .*config\.json"),
     "a config that is a list": (write("config.json", b"[1]"), "bundle format None"),
-    "another version": (edit_config(format=2), "bundle format 2, this version reads 1"),
+    "another version": (edit_config(format=3), "bundle format 3, this version reads 2"),
     "no network": (edit_config(network=None), "no network settings"),
     "a wrong tolerance": (edit_config(settings={"precise": {"tolerance": -1}}), "nats >= 0"),
     "a tolerance in words": (edit_config(settings={"precise": {"tolerance": "x"}}), "settings"),
@@ -174,10 +185,12 @@ BROKEN: dict[str, tuple[Callable[[Path], None], str]] = {
     "more layers": (edit_network(decoder_layers=2), r"Missing key.*decoder\.1"),
     "another shape": (reshape, r"size mismatch for decoder_norm\.weight"),
     "a tensor less": (drop_tensor, r"Missing key.*decoder_norm\.weight"),
-    "wrong inflections": (write("inflections.tsv", b"go\t+s\n"), r"inflections\.tsv:1: expected 3"),
-    "two of one form": (
-        write("inflections.tsv", b"go\t+s\tgoes\ngo\t+ed\tgoes\n"), "not one-to-one",
+    "wrong inflections": (
+        old_inflections(b"go\t+s\n"), r"inflections\.tsv:1: expected 3",
     ),
+    "two of one form": (old_inflections(b"go\t+s\tgoes\ngo\t+ed\tgoes\n"), "not one-to-one"),
+    "half the inflections": (truncate("inflections.bin", 0.5), r"inflections\.bin"),
+    "no byte of inflections": (truncate("inflections.bin", 0), r"cannot read .*inflections\.bin"),
     "foreign tokenizer": (
         lambda folder: write(
             "tokenizer.json",

@@ -134,7 +134,7 @@ def test_a_broken_file(tmp_path: Path, damage: str) -> None:
         {
             "cut": data[:-1],
             "empty": b"",
-            "format": data.replace(b'"format": 1', b'"format": 2', 1),
+            "format": data.replace(b'"format": 2', b'"format": 3', 1),
             "json": b"[]\n" + data,
             "words": data.replace(b"\n", b"\n\xff", 1),
         }[damage]

@@ -49,7 +49,7 @@ def generator(tmp_path: Path) -> Path:
 def test_fuzzed_bundles() -> None:
     """``make sanitize`` tries thousands."""
     said: list[str] = []
-    counts = fuzz_bundles.fuzz(150, say=said.append)
+    counts = fuzz_bundles.fuzz(200, say=said.append)
     assert not said
     assert counts["works"] > 10
     assert counts["refused"] > 50
@@ -91,8 +91,8 @@ def linked(name: str, target: str) -> Damage:
 
 
 def piped(folder: Path) -> None:
-    (folder / "words.tsv.gz").unlink()
-    os.mkfifo(folder / "words.tsv.gz")
+    (folder / "speller.bin").unlink()
+    os.mkfifo(folder / "speller.bin")
 
 
 def tensor(name: str, change: Callable[[torch.Tensor], torch.Tensor]) -> Damage:
@@ -123,11 +123,41 @@ def vocabulary(change: Callable[[dict[str, int]], object]) -> Damage:
 
 
 def table(name: str, text: str) -> Damage:
-    return replaced(name, gzip.compress(text.encode()))
+    return old(name, gzip.compress(text.encode()))
+
+
+def old(name: str, content: bytes) -> Damage:
+    def damage(folder: Path) -> None:
+        fuzz_bundles.unpack(folder)
+        (folder / name).write_bytes(content)
+
+    return damage
+
+
+def part(name: str, place: int, **values: Any) -> Damage:
+    """Change what the head of a file of tables says of one part."""
+
+    def damage(folder: Path) -> None:
+        first, _, body = (folder / name).read_bytes().partition(b"\n")
+        head = json.loads(first)
+        head["parts"][place] |= values
+        (folder / name).write_bytes(json.dumps(head).encode() + b"\n" + body)
+
+    return damage
+
+
+def parts(name: str, change: Callable[[list[Any]], Any]) -> Damage:
+    def damage(folder: Path) -> None:
+        first, _, body = (folder / name).read_bytes().partition(b"\n")
+        head = json.loads(first) | {"parts": change(json.loads(first)["parts"])}
+        (folder / name).write_bytes(json.dumps(head).encode() + b"\n" + body)
+
+    return damage
 
 
 def ngrams(**values: Any) -> Damage:
     def damage(folder: Path) -> None:
+        fuzz_bundles.unpack(folder)
         head, _, body = (folder / "ngrams.bin").read_bytes().partition(b"\n")
         new = json.dumps(json.loads(head) | values).encode()
         (folder / "ngrams.bin").write_bytes(new + b"\n" + body)
@@ -172,7 +202,7 @@ HOSTILE: dict[str, tuple[Damage, str]] = {
     "a config that is too large": (
         replaced("config.json", b" " * (untrusted.MOST_TEXT + 1)), "at most 16,777,216 are read",
     ),
-    "a link out": (linked("inflections.tsv", "/etc/passwd"), "a link out of the bundle"),
+    "a link out": (linked("inflections.bin", "/etc/passwd"), "a link out of the bundle"),
     "a link to a device": (linked("model.safetensors", "/dev/zero"), "a link out of the bundle"),
     "a link to itself": (linked("ngrams.bin", "ngrams.bin"), "ngrams.bin is"),
     "a pipe": (piped, "neither a file nor a folder"),
@@ -200,11 +230,11 @@ HOSTILE: dict[str, tuple[Damage, str]] = {
         tokenizer(model={"type": "WordLevel", "vocab": {}, "unk_token": "x"}), "no byte-level BPE",
     ),
     "deep brackets in a tokenizer": (replaced("tokenizer.json", b"[" * 100_000), "tokenizer.json"),
-    "a bomb": (lambda folder: replaced("words.tsv.gz", bomb())(folder), "more than 67,108,864"),
+    "a bomb": (lambda folder: old("words.tsv.gz", bomb())(folder), "more than 67,108,864"),
     "a number that is none": (table("words.tsv.gz", "a\t" + "9" * 5000 + "\n"), "a number in the"),
     "a count of zero": (table("misspellings.tsv.gz", "teh\tthe\t0\n"), "a number in the last"),
     "a correction of blanks": (table("misspellings.tsv.gz", "teh\t \t1\n"), "expected 3 columns"),
-    "text that is none": (replaced("words.tsv.gz", gzip.compress(b"\xff")), "cannot read"),
+    "text that is none": (old("words.tsv.gz", gzip.compress(b"\xff")), "cannot read"),
     "no orders": (ngrams(sizes=[]), "sizes must be 1 to 8"),
     "orders without end": (ngrams(sizes=[0] * 10_000), "sizes must be 1 to 8"),
     "a negative size": (ngrams(words=-5), "at least 0"),
@@ -212,6 +242,32 @@ HOSTILE: dict[str, tuple[Damage, str]] = {
     "fewer costs than words": (ngrams(sizes=[3, 0]), "fewer costs than words"),
     "a head that is a list": (replaced("ngrams.bin", b"[]\n"), "cannot read"),
     "a head without end": (replaced("ngrams.bin", b"[" * 100_000), "cannot read"),
+    "a table of one order": (parts("ngrams.bin", lambda p: p[:2]), "cannot read"),
+    "a table of nothing": (parts("ngrams.bin", lambda _: []), "cannot read .*ngrams"),
+    "parts that are none": (parts("speller.bin", lambda _: 3), "its head lists no parts"),
+    "numbers without end": (part("speller.bin", 2, count=10**17), "speller.bin: it is cut short"),
+    "fewer numbers": (part("speller.bin", 4, count=1), "cannot read .*speller.bin"),
+    "less than no numbers": (part("speller.bin", 2, count=-1), "at least 0"),
+    "half a number": (part("speller.bin", 2, count=1.5), "at least 0"),
+    "numbers of a kind": (part("speller.bin", 2, code="d"), "unknown kind of numbers 'd'"),
+    "words of a width": (part("speller.bin", 1, width=3), "unknown width of characters 3"),
+    "words of no length": (part("inflections.bin", 0, lengths=[[0, 5]]), "lengths of strings"),
+    "words without end": (part("inflections.bin", 0, lengths=[[10**9, 10**9]]), "cut short"),
+    "lengths that shrink": (
+        part("inflections.bin", 0, lengths=[[4, 1], [4, 0]]), "lengths of strings must grow",
+    ),
+    "lengths that are none": (part("inflections.bin", 0, lengths=[7]), "cannot read"),
+    "a byte more": (
+        lambda f: replaced("inflections.bin", (f / "inflections.bin").read_bytes() + b"x")(f),
+        "more bytes than its head says",
+    ),
+    "another base": (
+        lambda f: replaced(
+            "inflections.bin",
+            (f / "inflections.bin").read_bytes().replace(b"\0\0\0\1go", b"\7\7\0\1go"),
+        )(f),
+        "names words that it does not have",
+    ),
 }  # fmt: skip
 
 
@@ -302,7 +358,7 @@ def test_the_command_line_ends_in_one_line(
     folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     (tmp_path / "text.txt").write_text("She go home.")
-    replaced("inflections.tsv", b"\x1b[2J\tx\n")(folder)
+    old("inflections.tsv", b"\x1b[2J\tx\n")(folder)
     status = main(["correct", "--model", str(folder), str(tmp_path / "text.txt")])
     said = capsys.readouterr()
     assert status == 2

@@ -26,6 +26,22 @@ def changes(source: str, target: str) -> list[str]:
     return [f"{' '.join(old)} -> {' '.join(new)}" for old, new in pairs]
 
 
+SOME = "the a he go goes went to , . ' n't student students 's alot lot more easy easier at cat Cat"
+
+
+@given(
+    st.lists(st.sampled_from(SOME.split()), max_size=14),
+    st.lists(st.sampled_from(SOME.split()), max_size=14),
+)
+@settings(deadline=None)
+def test_a_band_leaves_no_better_alignment_out(source: list[str], target: list[str]) -> None:
+    found = align(source, target)
+    with pytest.MonkeyPatch.context() as patch:
+        band = module._table
+        patch.setattr(module, "_table", lambda a, b, margin: band(a, b, 100))
+        assert align(source, target) == found
+
+
 def corrected(text: str, target: str, *, spaced: bool | None = None) -> str:
     """The text with its (first) sentence turned into the blank-separated target words."""
     words = segment(text)[0].words

@@ -130,12 +130,5 @@ def test_long_runs_are_one_word(piece: str) -> None:
     ]  # fmt: skip
 
 
-def test_spacy_starts_afresh(monkeypatch: pytest.MonkeyPatch) -> None:
-    before = module._tokenizer()
-    monkeypatch.setattr(module, "_MAX_LEXEMES", 0)
-    assert forms("It works.") == "It works ."
-    assert module._tokenizer() is not before
-
-
 def test_examples() -> None:
     assert doctest.testmod(module).failed == 0

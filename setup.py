@@ -54,7 +54,7 @@ class BuildLibrary(build_ext):
         try:
             build.build(target, build.default_compiler(), platform.machine())
         except build.BuildError as error:
-            raise CompileError(f"{error}; torch computes instead, more slowly") from None
+            raise CompileError(f"{error}; the extra torch computes instead, more slowly") from None
 
 
 class Wheel(bdist_wheel):

@@ -22,6 +22,7 @@ import torch
 from torch import Tensor
 
 from gec.correct.confidence import Calibration, Evidence
+from gec.correct.needless import Needless
 from gec.errors import DataError
 from gec.eval.metrics.m2.reading import GoldEdit, read_gold
 from gec.eval.metrics.m2.scoring import Counts, merit
@@ -180,6 +181,23 @@ def cross_validated(edits: Sequence[Judged]) -> list[float]:
             if own == fold:
                 confidences[place] = calibration(edit.evidence)
     return confidences
+
+
+def needless(samples: Sequence[Sample]) -> dict[str, Needless]:
+    """Return how sure the model is of edits in sentences without errors, by the files' names.
+
+    Only files in which no sentence has an error count; the confidences are cross-validated.
+    """
+    confidences = iter(cross_validated([edit for sample in samples for edit in sample.edits]))
+    found = {}
+    for sample in samples:
+        surest: dict[int, float] = {}
+        for edit in sample.edits:
+            confidence = next(confidences)
+            surest[edit.sentence] = max(confidence, surest.get(edit.sentence, 0.0))
+        if len(sample.clean) == sample.sentences:
+            found[Path(sample.file).stem] = Needless.of(sample.sentences, [*surest.values()])
+    return found
 
 
 def ranking(confidences: Sequence[float], right: Sequence[bool]) -> float:

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from gec.correct.corrector import Corrector
+from gec.correct.needless import Budget
 from gec.correct.options import Options
 from gec.decoding.parts import Parts
 from gec.decoding.strategies import parse
@@ -49,6 +50,8 @@ def load(
     tolerance: float | None = None,
     beam_size: int = 5,
     min_confidence: float | None = None,
+    max_needless: Budget | None = None,
+    rounds: int | None = None,
     dictionary: Collection[str] = (),
     spelling: bool = True,
 ) -> Corrector:
@@ -66,6 +69,8 @@ def load(
             given up (with "iad", "iad-paper"); None takes the setting's, 0 is lossless to "greedy".
         beam_size: hypotheses a sentence with "beam" and "speculative-beam".
         min_confidence: edits below this probability are left out; None takes the setting's.
+        max_needless: instead, a share of the sentences without errors that may be changed.
+        rounds: how often the model may read a sentence that it changed; None takes the setting's.
         dictionary: words never to be touched (whole words, case counts).
         spelling: let the bundle's dictionary correct misspelt words before the model.
 
@@ -90,12 +95,15 @@ def load(
             setting=setting,
             tolerance=tolerance,
             min_confidence=min_confidence,
+            max_needless=max_needless,
+            rounds=rounds,
             dictionary=dictionary,
         ),
         beam_size=beam_size,
         speller=contents.speller if spelling else None,
         ngrams=contents.ngrams,
         calibration=contents.calibration,
+        needless=contents.needless,
         about={"bundle": contents.folder.name, **facts, "precision": precision},
     )
 

@@ -18,6 +18,7 @@ from gec.check.baseline import Baseline, Known, known
 from gec.check.findings import is_finding
 from gec.check.project import CHECK_CONFIDENCE, Project, Rules, Strictness, find_project, matches
 from gec.cli import build_parser, main
+from gec.correct.needless import Budget
 from gec.correct.options import Options
 from gec.correct.result import ENDLESS, Correction, Warning
 from gec.edits.edits import Edit
@@ -188,6 +189,8 @@ def test_options_of_checks_alone(option: str, capsys: Capture) -> None:
         ("[tool.gec]\nmin_confidence = 2\n", "min_confidence: must be a number from 0 to 1, not 2"),
         ("[tool.gec]\nmin_confidence = true\n", "min_confidence: must be a number"),
         ("[tool.gec]\nmin_confidence = nan\n", "min_confidence: must be a number"),
+        ("[tool.gec]\nmax_needless = 0.1\n", "max_needless: must be a string"),
+        ('[tool.gec]\nmax_needless = "x"\n', 'must be a string such as "1/1000"'),
         ("[tool.gec]\ntolerance = -1\n", "tolerance: must be a number of 0 or more, not -1"),
         ("[tool.gec]\nsetting = 'exact'\n", "setting: must be one of precise, balanced, thorough"),
         ("[tool.gec]\ntypes = ['SPEL']\n", "types: there is no error type 'SPEL': write such as"),
@@ -291,6 +294,24 @@ def test_strictness(made: list[Fake]) -> None:
         [None, ["precise", 2, 0.2], ["thorough", None, 0.2]],
     )
     assert asked("--setting", "balanced") == (["balanced", None, None], [None, None, None])
+    assert asked("--max-needless", "1/100")[0] == ["precise", None, None]
+
+
+def test_a_budget_by_kind_of_file(made: list[Fake]) -> None:
+    settings = """
+        [tool.gec]
+        max_needless = "0.5%"
+        [[tool.gec.overrides]]
+        files = ["b.md"]
+        max_needless = "1/1000:documentation"
+    """
+    write(a_md="I go.\n", b_md="I go.\n", pyproject_toml=settings)
+    check("a.md", "b.md")
+    [fake] = made
+    assert fake.options["max_needless"] == Budget(0.005)
+    assert fake.options["min_confidence"] is None
+    asked = [o and o.max_needless for o in fake.asked]
+    assert asked == [None, Budget(0.001, "documentation")]
 
 
 def test_the_dictionary_of_the_project(made: list[Fake]) -> None:
@@ -319,6 +340,9 @@ def test_a_setting_replaces_numbers_and_a_number_itself() -> None:
         setting="precise", tolerance=0, min_confidence=0.5
     )
     assert low.under(Strictness(setting="thorough")) == Strictness(setting="thorough")
+    budget = Strictness(setting="precise", tolerance=1, max_needless="1/100")
+    assert low.under(Strictness(max_needless="1/100")) == budget
+    assert budget.under(Strictness(min_confidence=0.5)) == low
 
 
 @pytest.mark.parametrize(

@@ -20,6 +20,7 @@ from fake_corrector import FakeCorrector
 from gec import __version__
 from gec.cli import build_parser, commands, main, parse
 from gec.cli.commands import COMMANDS, Group
+from gec.correct.needless import Budget
 from gec.errors import ModelError
 
 File = Callable[..., str]
@@ -186,6 +187,8 @@ def test_defaults_reach_the_model(loads: Loads, file: File) -> None:
         "tolerance": None,
         "beam_size": 5,
         "min_confidence": None,
+        "max_needless": None,
+        "rounds": None,
         "dictionary": (),
         "spelling": True,
     }
@@ -195,7 +198,7 @@ def test_defaults_reach_the_model(loads: Loads, file: File) -> None:
 def test_options_reach_the_model(loads: Loads, file: File) -> None:
     words = file("# names\nZork\r\n\n  Frobozz \n")
     options = "--model m --device cuda:1 --precision bf16 --tolerance 0.5 --min-confidence 0.9"
-    more = f"--setting precise --batch-size 7 --no-spelling --dictionary {words}"
+    more = f"--rounds 2 --setting precise --batch-size 7 --no-spelling --dictionary {words}"
     assert main(["correct", *options.split(), *more.split(), file("x")]) == 0
     assert loads[0].options == {
         "name_or_path": "m",
@@ -206,10 +209,14 @@ def test_options_reach_the_model(loads: Loads, file: File) -> None:
         "tolerance": 0.5,
         "beam_size": 5,
         "min_confidence": 0.9,
+        "max_needless": None,
+        "rounds": 2,
         "dictionary": ["Zork", "Frobozz"],
         "spelling": False,
     }
     assert loads[0].batch_sizes == [7]
+    assert main(["correct", "--max-needless", "1/500:fiction", file("x")]) == 0
+    assert loads.pop().options["max_needless"] == Budget(0.002, "fiction")
     assert main(["correct", "--strategy", "beam", "--beam-size", "3", file("x")]) == 0
     assert loads[1].options["strategy"] == "beam"
     assert loads[1].options["beam_size"] == 3
@@ -366,6 +373,7 @@ def test_a_command_calls_its_module(
         ("correct --tolerance much", "not a number: 'much'"),
         ("correct --min-confidence 1.5", "must be from 0 to 1, not 1.5"),
         ("correct --min-confidence -0.1", "must be from 0 to 1, not -0.1"),
+        ("correct --max-needless 3/2", "expected a share such as 1/1000 or 1/1000:KIND, not '3/2'"),
         ("correct --batch-size 0", "must be 1 or more"),
         ("correct --batch-size many", "not a whole number: 'many'"),
         ("correct --threads -2", "must be 0 or more"),

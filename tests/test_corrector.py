@@ -900,3 +900,22 @@ def test_words_that_no_dictionary_has_are_neither_written_nor_replaced(
 @given(st.text("abcd é\U0001f600", min_size=1), st.text("abcd é\U0001f600", min_size=1))
 def test_the_distance_of_an_edit_is_levenshteins(old: str, new: str) -> None:
     assert _letter_distance(old, new) == Levenshtein.normalized_distance(old, new)
+
+
+def test_a_second_round_mends_what_the_first_one_left() -> None:
+    """The edits lead from the text itself to what the last round wrote."""
+
+    def change(words: list[str]) -> list[str]:
+        table = {"dog": "cat", "cat": "house"}
+        return [table.get(word, word) for word in words]
+
+    text = "She goes to the dog and the tree."
+    once, twice = (corrector(change, rounds=n).correct(text) for n in (1, 2))
+    assert once.text == "She goes to the cat and the tree."
+    assert twice.text == "She goes to the house and the tree."
+    assert [(edit.original, edit.replacement) for edit in twice.edits] == [("dog", "house")]
+    [sentence] = twice.sentences
+    assert sentence.trace is not None
+    assert "".join(sentence.trace.tokens) == "<cap> she go<+s> to the house and the tree .</s>"
+    clean = corrector(change, rounds=5).correct("She likes the tree.")
+    assert [len(s.trace.steps) for s in clean.sentences if s.trace] == [1]

@@ -156,6 +156,7 @@ class Call:
         self._corrector = engine.corrector.with_decoder(self._decode, interrupt=self._in_time)
         self._asked = 0
         self._found: dict[int, Decoded] = {}
+        self._written: dict[tuple[int, ...], Decoded] = {}
 
     def correct(self, texts: Sequence[str], options: Options) -> list[Correction]:
         """Return the corrections of texts, in order.
@@ -189,13 +190,19 @@ class Call:
 
     def _decode(self, sources: Sequence[tuple[int, ...]], tolerance: float) -> list[Hypothesis]:
         limit = self._engine.config.max_sentences
-        self._asked += len(sources)
+        # what an earlier round wrote is no further sentence of the text
+        self._asked += sum(source not in self._written for source in sources)
         if self._asked > limit:
             raise Problem(
                 413, "too_many_sentences", f"a request may have {limit} sentences, not more"
             )
         decoded = self._engine.service.decode(sources, tolerance, self._deadline, self._client)
-        for one in decoded:
+        for source, one in zip(sources, decoded, strict=True):
+            if earlier := self._written.get(source):
+                seconds, cached = earlier.seconds + one.seconds, earlier.cached and one.cached
+                one = Decoded(one.hypothesis, seconds, cached)
+            if one.hypothesis.tokens != source:
+                self._written[one.hypothesis.tokens] = one
             if one.hypothesis.steps:
                 self._found[id(one.hypothesis.steps[0])] = one
         return [one.hypothesis for one in decoded]

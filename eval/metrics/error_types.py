@@ -1,4 +1,4 @@
-"""``gec data noise --stats``: the share of each error type among made and annotated errors.
+"""The share of each error type among made and annotated errors (``gec data noise --stats``).
 
 The light rules of :mod:`gec.edits.classify` classify both, so that they can be compared.
 """
@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
 
 from gec.edits.align import align
 from gec.edits.classify import classify
@@ -32,6 +33,14 @@ def of_m2(name: str) -> Counter[str]:
         for edit in next(iter(sentence.edits.values()), ())
         if (words := edit.original.split()) != (new := edit.corrections[0].split())
     )
+
+
+def shares(
+    name: str, pairs: Iterable[tuple[Sequence[str], Sequence[str]]], gold: Sequence[str]
+) -> str:
+    """Return the table of made errors, called ``name``, beside those of M2 files."""
+    columns = {name: of_pairs(pairs)} | {Path(path).stem: of_m2(path) for path in gold}
+    return "\n".join(table(columns)) + "\n"
 
 
 def table(columns: Mapping[str, Counter[str]]) -> Iterator[str]:

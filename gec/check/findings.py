@@ -117,6 +117,7 @@ class Check:
 
     def _options(self, rules: Rules) -> Options | None:
         """Return the options of a file that differ from the corrector's; None if none does."""
+        from gec.correct.needless import Budget
         from gec.correct.options import Options
 
         strictness, common = self.strictness(rules), self.strictness(self.project.rules)
@@ -128,6 +129,7 @@ class Check:
                 setting=strictness.setting,
                 tolerance=strictness.tolerance,
                 min_confidence=strictness.min_confidence,
+                max_needless=Budget.read(budget) if (budget := strictness.max_needless) else None,
             )
         return options if options != Options() else None
 
@@ -200,7 +202,10 @@ def begin(args: argparse.Namespace) -> Check:
     return Check(
         project=project,
         asked=Strictness(
-            setting=args.setting, tolerance=args.tolerance, min_confidence=args.min_confidence
+            setting=args.setting,
+            tolerance=args.tolerance,
+            min_confidence=args.min_confidence,
+            max_needless=args.max_needless,
         ),
         files=tuple(find_files(args.files, project)),
         baseline=_read_baseline(baseline_file, args.write_baseline),
@@ -218,6 +223,7 @@ def load_options(check: Check) -> dict[str, Any]:
         "setting": strictness.setting,
         "tolerance": strictness.tolerance,
         "min_confidence": strictness.min_confidence,
+        "max_needless": strictness.max_needless,
     }
     if check.project.dictionary:
         options["dictionary"] = check.project.path(check.project.dictionary)

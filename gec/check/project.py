@@ -21,6 +21,7 @@ from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import Any
 
+from gec.correct.needless import Budget
 from gec.edits.messages import MESSAGES, category
 from gec.errors import ConfigError
 from gec.files import read_document
@@ -41,16 +42,23 @@ class Strictness:
     setting: str | None = None
     tolerance: float | None = None
     min_confidence: float | None = None
+    max_needless: str | None = None
 
     def under(self, other: Strictness) -> Strictness:
-        """Put another over this one: a setting replaces both numbers, a number only itself."""
+        """Put another over this one: a setting replaces all numbers, a number only its like.
+
+        A least confidence and a budget are alike.
+        """
         if other.setting is not None:
             return other
+        beneath = self
+        if other.min_confidence is not None or other.max_needless is not None:
+            beneath = replace(self, min_confidence=None, max_needless=None)
         given = {name: value for name in _NUMBERS if (value := getattr(other, name)) is not None}
-        return replace(self, **given)
+        return replace(beneath, **given)
 
 
-_NUMBERS = ("tolerance", "min_confidence")
+_NUMBERS = ("tolerance", "min_confidence", "max_needless")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -270,6 +278,14 @@ def _nats(value: Any) -> float:
     return float(value)
 
 
+def _budget(value: Any) -> str:
+    try:
+        Budget.read(text := _string(value))
+    except ConfigError:
+        raise ValueError('must be a string such as "1/1000" or "1/1000:documentation"') from None
+    return text
+
+
 def _types(value: Any) -> tuple[str, ...]:
     for name in (names := _strings(value)):
         if not any(matches(name, type) for type in MESSAGES):
@@ -283,6 +299,7 @@ _RULE_KEYS: dict[str, Callable[[Any], Any]] = {
     "setting": _setting,
     "tolerance": _nats,
     "min_confidence": _fraction,
+    "max_needless": _budget,
     "ignored_words": _strings,
     "types": _types,
     "ignored_types": _types,

@@ -31,7 +31,7 @@ FORMATS = (
 
 _MATTERS = (
     "tokenized", "batch_size", "max_chars", "device", "precision", "setting", "strategy",
-    "tolerance", "beam_size", "min_confidence", "no_spelling",
+    "tolerance", "beam_size", "min_confidence", "max_needless", "rounds", "no_spelling",
 )  # fmt: skip
 """The options whose values may change the output."""
 

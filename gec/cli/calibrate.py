@@ -45,7 +45,7 @@ def setting(text: str) -> tuple[str, dict[str, float]]:
 
 
 def run(args: argparse.Namespace) -> None:
-    from gec.eval.calibration import fit, judge, plot, report
+    from gec.eval.calibration import fit, judge, needless, plot, report
     from gec.models.load.bundle import find, update
 
     if args.settings and not args.write:
@@ -63,4 +63,4 @@ def run(args: argparse.Namespace) -> None:
         Path(args.plot).write_text(plot(samples), encoding="utf-8")
     if args.write:
         calibration = fit([edit for sample in samples for edit in sample.edits])
-        update(find(args.model), calibration, settings)
+        update(find(args.model), calibration, settings, needless(samples))

@@ -101,7 +101,7 @@ COMMANDS = Commands(
         ),
         "train",
         "distill",
-        Group("data", "Prepare training data.", "prepare noise"),
+        Group("data", "Prepare training data.", "prepare noise break"),
         "bundle",
         Group("model", "Fetch, list and remove models.", "get make list remove"),
         "convert",

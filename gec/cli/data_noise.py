@@ -33,18 +33,9 @@ def run(args: argparse.Namespace) -> None:
     from gec.models.training.data import noise_pairs
 
     if args.stats is not None:
-        write(_shares(args))
+        from gec.eval.metrics.error_types import shares
+
+        write(shares("noise", noise_pairs(args), args.stats))
         return
     for wrong, right in noise_pairs(args):
         write(f"{' '.join(wrong)}\t{' '.join(right)}\n")
-
-
-def _shares(args: argparse.Namespace) -> str:
-    from pathlib import Path
-
-    from gec.eval.metrics.error_types import of_m2, of_pairs, table
-    from gec.models.training.data import noise_pairs
-
-    columns = {"noise": of_pairs(noise_pairs(args))}
-    columns |= {Path(name).stem: of_m2(name) for name in args.stats}
-    return "\n".join(table(columns)) + "\n"

@@ -61,6 +61,13 @@ def add_strategy_options(add: Add) -> None:
         help="keep a copied token if the best one is better by at most NATS (iad and iad-paper "
         "only; default: the setting's; 0 gives exactly greedy's output)",
     )
+    add(
+        "--rounds",
+        type=positive,
+        metavar="N",
+        help="let the model read a sentence that it changed again, N times in all (default: the "
+        "setting's)",
+    )
 
 
 def add_decoding_options(add: Add) -> None:
@@ -84,6 +91,13 @@ def add_decoding_options(add: Add) -> None:
         metavar="P",
         help="leave out edits less certain than P, 0 to 1 (default: the setting's)",
     )
+    add(
+        "--max-needless",
+        type=budget,
+        metavar="SHARE",
+        help="instead: leave out edits so that at most this share of the sentences without errors "
+        "is changed, 1/1000 in any text or 1/1000:KIND in a kind that the bundle was calibrated on",
+    )
     add("--dictionary", metavar="FILE", help="words never to change, one a line")
     add("--no-spelling", action="store_true", help="leave misspelt words to the model")
 
@@ -105,6 +119,17 @@ def strategy(text: str) -> str:
     except ConfigError as error:
         raise argparse.ArgumentTypeError(str(error)) from None
     return text
+
+
+def budget(text: str) -> str:
+    """Refuse what is neither ``SHARE`` nor ``SHARE:KIND``."""
+    from gec.correct.needless import Budget
+
+    try:
+        Budget.read(text)
+        return text
+    except ConfigError as error:
+        raise argparse.ArgumentTypeError(str(error)) from None
 
 
 def check_strategy(args: argparse.Namespace) -> None:
@@ -137,11 +162,12 @@ def load_corrector(args: argparse.Namespace) -> Corrector:
 
 
 def _load(args: argparse.Namespace) -> Corrector:
+    from gec.correct.needless import Budget
     from gec.loading import load
 
     use_threads(args)
     options = vars(args)
-    dictionary = options.get("dictionary")
+    dictionary, needless = options.get("dictionary"), options.get("max_needless")
     return load(
         args.model,
         device=args.device,
@@ -151,6 +177,8 @@ def _load(args: argparse.Namespace) -> Corrector:
         tolerance=options.get("tolerance"),
         beam_size=options.get("beam_size") or 5,
         min_confidence=options.get("min_confidence"),
+        rounds=options.get("rounds"),
+        max_needless=Budget.read(needless) if needless else None,
         dictionary=read_dictionary(dictionary) if dictionary else (),
         spelling=not options.get("no_spelling"),
     )

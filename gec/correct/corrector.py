@@ -10,10 +10,12 @@ from itertools import islice
 
 from gec.correct.assemble import Assembler
 from gec.correct.confidence import Calibration
+from gec.correct.needless import Needless
 from gec.correct.options import BALANCED, Options, Setting
 from gec.correct.plan import Interrupt, Job, Plan, Planner, Rule
 from gec.correct.reading import Done, read
 from gec.correct.result import Correction
+from gec.correct.rounds import in_rounds
 from gec.decoding.decoder import Hypothesis
 from gec.decoding.model import Model
 from gec.decoding.parts import Parts
@@ -55,6 +57,7 @@ class Corrector:
         speller: Speller | None = None,
         ngrams: NGrams | None = None,
         calibration: Calibration | None = None,
+        needless: Mapping[str, Needless] | None = None,
         about: dict[str, str | int | float] | None = None,
     ) -> None:
         self._parts = model if isinstance(model, Parts) else Parts("given", model)
@@ -62,6 +65,7 @@ class Corrector:
         self.model = self._parts.model
         self.subwords = subwords
         self.settings = dict(settings or {BALANCED: Setting()})
+        self._needless = dict(needless or {})
         self._strategy, self._values = parse(strategy)
         if "tolerance" in self._values:
             raise ConfigError(f"strategy {strategy}: the tolerance is the setting's or --tolerance")
@@ -180,7 +184,7 @@ class Corrector:
     def _rule(self, options: Options | None, *, tokenized: bool = False) -> Rule:
         """Put a call's options over the corrector's own, and its numbers over its setting's."""
         asked = (options or Options()).over(self._options)
-        setting = asked.choose(self.settings)
+        setting = asked.choose(self.settings, self._needless)
         if not self._tolerant:
             if options and options.tolerance:
                 self._refuse_tolerance()
@@ -201,7 +205,7 @@ class Corrector:
         if batch_size < 1:
             raise ConfigError(f"batch_size must be at least 1, not {batch_size}")
         jobs = [job for plan in plans for job in plan.jobs]
-        done = iter(self._done(jobs, rule.setting.tolerance, batch_size))
+        done = iter(self._done(jobs, rule.setting, batch_size))
         assembler = Assembler(self.subwords, self._calibration, self._ngrams, self._interrupt)
         return [
             assembler.assemble(
@@ -210,7 +214,7 @@ class Corrector:
             for plan in plans
         ]
 
-    def _done(self, jobs: Sequence[Job], tolerance: float, batch_size: int) -> list[list[Done]]:
+    def _done(self, jobs: Sequence[Job], setting: Setting, batch_size: int) -> list[list[Done]]:
         """Decode windows; return each, or the halves of one in which the model lost its way."""
         order = sorted(range(len(jobs)), key=lambda i: len(jobs[i].ids))
         found: dict[int, list[Done]] = {}
@@ -219,7 +223,12 @@ class Corrector:
             chosen = order[at : at + batch_size]
             self._interrupt()
             began = time.perf_counter()
-            decoded = self._decode([jobs[i].ids for i in chosen], tolerance)
+            decoded = in_rounds(
+                lambda sources: self._decode(sources, setting.tolerance),
+                [jobs[i].ids for i in chosen],
+                setting.rounds,
+                self.model.max_positions - 1,
+            )
             seconds = (time.perf_counter() - began) / len(chosen)
             for i, hypothesis in zip(chosen, decoded, strict=True):
                 reading = read(jobs[i], hypothesis, self.subwords)
@@ -229,7 +238,7 @@ class Corrector:
                     halves[i] = self._planner().halves(jobs[i])
         if halves:
             parts = [half for i in halves for half in halves[i]]
-            again = iter(self._done(parts, tolerance, batch_size))
+            again = iter(self._done(parts, setting, batch_size))
             for i in halves:
                 [lost] = found[i]
                 first, *rest = [one for half in islice(again, len(halves[i])) for one in half]

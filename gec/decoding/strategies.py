@@ -141,6 +141,7 @@ STRATEGIES: dict[str, Strategy] = {
         make.with_heads,
     ),
     "sample": Strategy(make.no_draft, make.drawn, _as_drawn, o.SAMPLING),
+    "iad-sample": Strategy(make.reentered, make.drawn, _as_drawn, o.SAMPLING),
     "speculative": Strategy(make.small_model, make.sampled, _as_sampled, _TWO_MODELS, (SMALLER,)),
     "hierarchical": Strategy(
         make.nested_models, make.sampled, _as_sampled, _TWO_MODELS, (SMALLER, TWO_SMALLER)

@@ -23,6 +23,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
 from gec.correct.confidence import Calibration
+from gec.correct.needless import Needless, read_kinds
 from gec.correct.options import BALANCED, Setting
 from gec.errors import ConfigError, ModelError
 from gec.models.load.foreign import ForeignSubwords
@@ -87,6 +88,7 @@ class Bundle:
         ngrams: the language model behind it, if there is one.
         settings: what an edit must overcome, by name; there always is "balanced".
         calibration: how evidence becomes confidence.
+        needless: how sure it is of needless edits, by kind of text.
     """
 
     name: str
@@ -97,6 +99,7 @@ class Bundle:
     ngrams: NGrams | None = None
     settings: dict[str, Setting] = field(default_factory=_settings)
     calibration: Calibration = field(default_factory=Calibration)
+    needless: Mapping[str, Needless] = field(default_factory=dict)
 
     @property
     def transformer(self) -> Transformer:
@@ -119,7 +122,7 @@ class Contents:
 
     Attributes:
         folder: where it lies; its name is the bundle's.
-        config, subwords, speller, ngrams, settings, calibration: as of :class:`Bundle`.
+        config, subwords, speller, ngrams, settings, calibration, needless: as of :class:`Bundle`.
         architecture: the network's settings, checked against the file of its weights.
     """
 
@@ -131,6 +134,7 @@ class Contents:
     ngrams: NGrams | None
     settings: dict[str, Setting]
     calibration: Calibration
+    needless: Mapping[str, Needless]
 
     @property
     def weights(self) -> Path:
@@ -167,6 +171,7 @@ class Contents:
             self.ngrams,
             self.settings,
             self.calibration,
+            self.needless,
         )
 
 
@@ -197,6 +202,10 @@ def read(name_or_path: str) -> Contents:
         calibration = Calibration(**config.get("confidence", {}))
     except (AttributeError, TypeError, ConfigError) as error:
         raise ModelError(f"{folder / 'config.json'}, confidence: {error}") from error
+    try:
+        needless = read_kinds(config.get("needless", {}))
+    except ConfigError as error:
+        raise ModelError(f"{folder / 'config.json'}, needless: {error}") from error
     architecture = _architecture(config["network"], folder / WEIGHTS)
     foreign = config.get("tokenizer")
     subwords = _codec(folder, architecture, foreign)
@@ -210,6 +219,7 @@ def read(name_or_path: str) -> Contents:
         NGrams.load(folder),
         settings,
         calibration,
+        needless,
     )
 
 
@@ -294,13 +304,17 @@ def write_config(config: Mapping[str, Any], folder: Path) -> None:
 
 
 def update(
-    folder: Path, calibration: Calibration, settings: Mapping[str, Mapping[str, float]]
+    folder: Path,
+    calibration: Calibration,
+    settings: Mapping[str, Mapping[str, float]],
+    needless: Mapping[str, Needless],
 ) -> None:
-    """Write a calibration, and the settings that are given, into a bundle's ``config.json``."""
+    """Write what ``gec calibrate`` found into a bundle's ``config.json``; other settings stay."""
     path = folder / "config.json"
     config = json.loads(path.read_text(encoding="utf-8"))
     config["confidence"] = asdict(calibration)
     config["settings"] = config.get("settings", {}) | settings
+    config["needless"] = {kind: found.to_dict() for kind, found in sorted(needless.items())}
     part = path.with_suffix(".part")
     part.write_text(json.dumps(config, indent=2, sort_keys=True) + "\n", encoding="utf-8")
     part.replace(path)

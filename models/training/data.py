@@ -15,13 +15,14 @@ import shutil
 import sys
 import zlib
 from collections.abc import Iterable, Iterator, Sequence
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
 from gec.models.load import bundle
 from gec.models.training.noisy_batches import load_noiser
 from gec.models.training.recipe import Recipe, Source, load_recipe, method_of, task_of
-from gec.models.training.sources import clean_pairs, clean_sentences, open_text, word_counts
+from gec.models.training.sources import clean_sentences, corrections, open_text, word_counts
 from gec.models.training.tables.inflection_table import build_inflections
 from gec.models.training.tables.ngram_table import build_ngrams
 from gec.models.training.tables.spelling_table import read_speller
@@ -69,13 +70,13 @@ def prepare(
     out.mkdir(parents=True, exist_ok=True)
     data, packing = recipe.data, _Packing(recipe, data_dir, out, exclude)
     for source in data.source:
-        if source.pairs:
-            packing.add_pairs(source)
-        else:
+        if source.format == "clean":
             packing.add_sentences(source)
+        else:
+            packing.add_pairs(source)
     packing.write_held_out_pairs()
     counts = word_counts(data_dir / data.word_counts)
-    names = [source.name for source in data.source if not source.pairs]
+    names = [source.name for source in data.source if source.format == "clean"]
     build_ngrams(lambda: _sentences(out, names)).save(out)
     read_speller(data_dir / data.noise_lists, counts, open_text).save(out)
     if subwords is None:
@@ -106,12 +107,12 @@ class _Packing:
     def add_pairs(self, source: Source) -> None:
         """Pack a source of real corrections; the pairs of some repositories are held out."""
         lines, dropped, held = [], 0, 0
-        for wrong, right, repository in clean_pairs(self.data_dir / source.file, source):
+        for wrong, right, repository in corrections(source, self.data_dir):
             line = f"{' '.join(wrong)}\t{' '.join(right)}"
             excluded = not self._excluded.isdisjoint((_key(wrong), _key(right)))
             if line in self._seen or excluded:
                 dropped += 1
-            elif _held_out(repository):
+            elif repository and _held_out(repository):
                 held += 1
                 self._held_out_pairs.append(line)
             else:
@@ -126,7 +127,8 @@ class _Packing:
     def add_sentences(self, source: Source) -> None:
         """Pack a source of clean sentences; some of the recipe's first source are held out."""
         sentences, dropped, known = [], 0, len(self._seen)
-        for words in clean_sentences(open_text(self.data_dir / source.file), source, self._rng):
+        lines = chain.from_iterable(map(open_text, source.paths(self.data_dir)))
+        for words in clean_sentences(lines, source, self._rng):
             key = _key(words)
             if key in self._seen:
                 dropped += 1

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import json
 import random
-import re
 import sys
 import zlib
 from collections.abc import Iterable, Iterator, Sequence
@@ -25,19 +24,21 @@ from gec.edits.align import align
 from gec.errors import ConfigError, DataError
 from gec.models.training.noise.lexicon import Lexicon
 from gec.models.training.noise.noiser import Noiser
-from gec.models.training.recipe import Source, build, read_layers
-from gec.models.training.sources import clean_pairs, clean_sentences, open_text, word_counts
+from gec.models.training.recipe import FORMATS, PACKAGED, Source, build, files_of, read_layers
+from gec.models.training.sources import (
+    clean_pairs,
+    clean_sentences,
+    marked_pairs,
+    open_text,
+    word_counts,
+)
 from gec.models.training.tables.inflection_table import build_inflections
 from gec.text.byte_pairs import BytePairs
 from gec.text.words import tokenize_line
 
 Words = Sequence[str]
-PACKAGED = Path(__file__).parents[1] / "corpora"
-"""Corpora that were written for this project and come with it."""
-FORMATS = ("marked", "pairs", "clean")
 SHARED_WORDS = 8
 """A sentence that shares so many words in a row with a development set is left out."""
-_EDIT = re.compile(r"\[([^\[\]|]*)\|([^\[\]|]*)\]")
 _MISSPELT_RATES = {"R:SPELL": 5.0, "R:ORTH": 3.0}
 
 
@@ -65,12 +66,8 @@ class Part:
 
     def paths(self, data_dir: Path) -> list[Path]:
         """Return the files, the package's if ``packaged``; raise DataError if there is none."""
-        data_dir = PACKAGED if self.packaged else data_dir
-        found = [sorted(data_dir.glob(pattern)) for pattern in self.files]
-        for pattern, paths in zip(self.files, found, strict=True):
-            if not paths:
-                raise DataError(f"no file {pattern} in {data_dir}")
-        return [path for paths in found for path in paths]
+        folder = PACKAGED if self.packaged else data_dir
+        return [path for pattern in self.files for path in files_of(folder, pattern)]
 
     def pairs(self, path: Path, rng: random.Random) -> Iterator[tuple[Words, Words]]:
         """Yield (wrong, right) words of one file, in a random order, ``limit`` of them."""
@@ -180,23 +177,6 @@ def edited(source: Sequence[int], target: Sequence[int]) -> list[bool]:
         first, last = edit.target_start, edit.target_end
         marks[first : max(last, first + 1)] = [True] * max(last - first, 1)
     return marks
-
-
-def marked_pairs(lines: Iterable[str]) -> Iterator[tuple[list[str], list[str]]]:
-    """Yield (wrong, right) words of lines with ``[wrong|right]``; ``#`` and blank lines are none.
-
-    >>> list(marked_pairs(["# level=B1", "I [has|have] [a |]two cats."]))[0][0]
-    ['I', 'has', 'a', 'two', 'cats', '.']
-    """
-    for line in lines:
-        text = line.strip()
-        if not text or text.startswith("#"):
-            continue
-        wrong, right = (
-            tokenize_line(" ".join(_EDIT.sub(side, text).split())) for side in (r"\1", r"\2")
-        )
-        if wrong and right:
-            yield wrong, right
 
 
 def runs(words: Words) -> set[tuple[str, ...]]:

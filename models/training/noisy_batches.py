@@ -118,8 +118,11 @@ class NoisyBatches(PooledBatches[Batch]):
             if not tab and rng.random() < self.recipe.training.joined_share:
                 words += lines[(at + 1) % len(lines)].split(" ")
             given = wrong.split(" ") if tab else self.noiser.corrupt(words, rng)
-            source = self.subwords.encode(respelt(given, self.speller))
-            target = self.subwords.encode(words)
+            if self.recipe.training.reverse:
+                source, target = self.subwords.encode(words), self.subwords.encode(given)
+            else:
+                source = self.subwords.encode(respelt(given, self.speller))
+                target = self.subwords.encode(words)
             if max(len(source), len(target)) < self.MAX_TOKENS:
                 pairs.append((source, target))
         batches = batches_of(pairs, self.recipe.training.batch_tokens)

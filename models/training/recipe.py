@@ -4,20 +4,40 @@ from __future__ import annotations
 
 import re
 import tomllib
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
 from types import UnionType
 from typing import Any, Union, get_origin, get_type_hints
 
-from gec.errors import ConfigError
+from gec.errors import ConfigError, DataError
+
+FORMATS = ("marked", "pairs", "clean")
+"""What a file of a recipe may hold: see :class:`Source`."""
+PACKAGED = Path(__file__).parents[1] / "corpora"
+"""Corpora that were written for this project and come with it."""
+
+
+def files_of(folder: Path, pattern: str) -> list[Path]:
+    """Return the files of a folder that a pattern matches; raise DataError if there is none."""
+    if not (found := sorted(folder.glob(pattern))):
+        raise DataError(f"cannot read {folder / pattern}: there is no such file")
+    return found
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Source:
-    """One file of clean sentences, a line each, or of real corrections.
+    """Clean sentences, a line each, or corrections, which are not corrupted any further.
 
-    ``pairs``: columns wrong, right, error types, repository; not corrupted any further. A pair is
-    left out when every one of its types is in ``skip_types``.
+    Attributes:
+        file: a path, or a pattern of some, in the data folder; in this package's ``corpora`` if
+            ``packaged``.
+        weight: share of the training sentences.
+        words: the shortest and the longest sentence.
+        format: "clean"; "pairs": columns wrong, right, error types, repository; "marked":
+            ``[wrong|right]`` within the sentence, ``#`` begins a comment.
+        skip_types: a pair is left out when every one of its types is among these.
+        name: what its part of the packed folder is called; by default the file's name without its
+            endings.
     """
 
     file: str
@@ -26,18 +46,28 @@ class Source:
     words: tuple[int, int] = (3, 60)
     limit: int | None = None
     vary_names: bool = False
-    pairs: bool = False
+    format: str = "clean"
     skip_types: tuple[str, ...] = ()
+    packaged: bool = False
+    name: str = ""
 
-    @property
-    def name(self) -> str:
-        """The file's name without its endings: what its part of the packed folder is called."""
-        return Path(self.file).name.split(".")[0]
+    def __post_init__(self) -> None:
+        if self.format not in FORMATS:
+            known = ", ".join(FORMATS)
+            raise ConfigError(f"source {self.file}: format must be one of {known}")
+        object.__setattr__(self, "name", self.name or Path(self.file).name.split(".")[0])
+
+    def paths(self, data_dir: Path) -> list[Path]:
+        """Return the files; raise DataError if there is none."""
+        return files_of(PACKAGED if self.packaged else data_dir, self.file)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DataRecipe:
-    """What is packed: the sources, the word lists, and what must not be trained on."""
+    """What is packed: the sources, the word lists, and what must not be trained on.
+
+    ``weights`` replaces the weights of sources by their names.
+    """
 
     vocabulary: int
     validation: int
@@ -45,6 +75,7 @@ class DataRecipe:
     word_counts: str
     noise_lists: str
     source: tuple[Source, ...]
+    weights: dict[str, float] = field(default_factory=dict)
     exclude: tuple[str, ...] = ()
 
 
@@ -59,7 +90,11 @@ class NoiseRecipe:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TrainingRecipe:
-    """Schedule and loss; times such as ``15m`` are seconds, minutes or hours (s, m, h)."""
+    """Schedule and loss; times such as ``15m`` are seconds, minutes or hours (s, m, h).
+
+    ``reverse``: the right sentence is the source and the wrong one the target, so that the network
+    learns to make errors.
+    """
 
     batch_tokens: int
     joined_share: float
@@ -76,6 +111,7 @@ class TrainingRecipe:
     precision: str
     validate_every: str
     save_every: str
+    reverse: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -171,12 +207,28 @@ def load_recipe(path: Path) -> Recipe:
         raise ConfigError(f"{path}: no [[data.source]]")
     data["source"] = [build(path, Source, source, "data.source") for source in sources]
     parts = {
-        "data": build(path, DataRecipe, data, "data"),
+        "data": _weighed(path, build(path, DataRecipe, data, "data")),
         "noise": build(path, NoiseRecipe, raw.get("noise"), "noise"),
         "training": build(path, TrainingRecipe, raw.get("training"), "training"),
     }
     recipe: Recipe = build(path, Recipe, raw | parts, "top level")
     return recipe
+
+
+def _weighed(path: Path, data: DataRecipe) -> DataRecipe:
+    """Return the data with the sources' weights replaced."""
+    if unknown := sorted(set(data.weights) - {source.name for source in data.source}):
+        raise ConfigError(f"{path}: [data.weights] names no source: {', '.join(unknown)}")
+    for name, weight in data.weights.items():
+        if isinstance(weight, bool) or not isinstance(weight, int | float) or weight < 0:
+            raise ConfigError(
+                f"{path}: [data.weights] {name} must be a number >= 0, not {weight!r}"
+            )
+    weights = {source.name: source.weight for source in data.source} | data.weights
+    if not sum(weights.values()) > 0:
+        raise ConfigError(f"{path}: all sources have weight 0")
+    sources = tuple(replace(source, weight=weights[source.name]) for source in data.source)
+    return replace(data, source=sources)
 
 
 def task_of(path: Path) -> str:

@@ -20,6 +20,7 @@ _FIRST_NAMES = {
     Fatima Leila Yuki Mei Ling Priya Elena Olga Ingrid Carmen Rosa Clara Nina Eva Ruth Amy Emily
     Grace Chloe Lisa Karen Nancy Sandra Diana Irene Marta Sonia Hannah Rachel""".split(),
 }
+_EDIT = re.compile(r"\[([^\[\]|]*)\|([^\[\]|]*)\]")
 _READABLE = re.compile(r"[A-Za-z0-9\"'][\x20-\x7e‘’“”–—…é]*[.!?][\"'”’)]?")
 
 
@@ -55,19 +56,49 @@ def clean_sentences(
 
 
 def clean_pairs(path: Path, source: Source) -> Iterator[tuple[list[str], list[str], str]]:
-    """Yield (wrong, right, repository) of the usable lines."""
+    """Yield (wrong, right, repository) of the usable lines; those of two columns have none."""
     for number, line in enumerate(open_text(path), 1):
         columns = line.split("\t")
+        if len(columns) == 2:
+            columns += ["", ""]
         if len(columns) < 4:
             raise DataError(f"{path}:{number}: expected wrong, right, types, repository: {line!r}")
         texts, types = columns[:2], columns[2].replace(",", " ").split()
-        if source.skip_types and all(kind in source.skip_types for kind in types):
+        if types and source.skip_types and all(kind in source.skip_types for kind in types):
             continue
         if not all(_READABLE.fullmatch(text.strip()) for text in texts):
             continue
         wrong, right = map(tokenize_line, texts)
         if wrong != right and source.words[0] <= len(right) <= source.words[1]:
             yield wrong, right, columns[3]
+
+
+def marked_pairs(lines: Iterable[str]) -> Iterator[tuple[list[str], list[str]]]:
+    """Yield (wrong, right) words of lines with ``[wrong|right]``; ``#`` and blank lines are none.
+
+    >>> list(marked_pairs(["# level=B1", "I [has|have] [a |]two cats."]))[0][0]
+    ['I', 'has', 'a', 'two', 'cats', '.']
+    """
+    for line in lines:
+        text = line.strip()
+        if not text or text.startswith("#"):
+            continue
+        wrong, right = (
+            tokenize_line(" ".join(_EDIT.sub(side, text).split())) for side in (r"\1", r"\2")
+        )
+        if wrong and right:
+            yield wrong, right
+
+
+def corrections(source: Source, data_dir: Path) -> Iterator[tuple[list[str], list[str], str]]:
+    """Yield (wrong, right, repository or "") of a source of pairs or of marked sentences."""
+    for path in source.paths(data_dir):
+        if source.format == "pairs":
+            yield from clean_pairs(path, source)
+        else:
+            low, high = source.words
+            pairs = marked_pairs(open_text(path))
+            yield from ((w, r, "") for w, r in pairs if low <= len(r) <= high)
 
 
 def word_counts(path: Path) -> dict[str, int]:

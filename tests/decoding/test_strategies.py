@@ -44,7 +44,7 @@ BUNDLES: dict[str, Callable[[], GenerationBundle]] = {
     "two models": bundle,
     "blocks and heads": cache(random_bundle),
 }
-PLAIN = ["iad", "greedy", "beam", "iad-paper", "sample", "speculative-beam"]
+PLAIN = ["iad", "greedy", "beam", "iad-paper", "sample", "iad-sample", "speculative-beam"]
 
 
 @pytest.mark.parametrize("name", BUNDLES)
@@ -85,6 +85,8 @@ def test_every_strategy_is_served_by_some_bundle() -> None:
         ("blockwise:accept-top=2", "approximate"),
         ("blockwise:accept-distance=1", "approximate"),
         ("sample", "distribution"),
+        ("iad-sample", "distribution"),
+        ("iad-sample:temperature=0", "exact"),
         ("sample:temperature=0", "exact"),
         ("speculative", "exact"),
         ("speculative:temperature=1", "distribution"),

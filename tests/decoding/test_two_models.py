@@ -66,6 +66,7 @@ def test_speculative_beam(options: str) -> None:
     "specification",
     [
         "sample",
+        "iad-sample",
         "speculative:gamma=3,temperature=1,top-p=0.9",
         "hierarchical:gamma=2,temperature=0.8,top-k=20",
         "early-exit:temperature=1",

@@ -21,6 +21,7 @@ from gec.eval.calibration import (
     cross_validated,
     fit,
     judge,
+    needless,
     operation,
     ranking,
     reliability,
@@ -208,7 +209,33 @@ def test_the_command_writes_into_the_bundle(
     assert after["settings"]["precise"] == {"min_confidence": 0.6, "tolerance": 1.0}
     assert after["settings"]["balanced"] == before["settings"]["balanced"]
     assert after["confidence"]["weights"]
+    assert after["needless"] == {}
     assert main(["info", "--model", str(bundle_copy)]) == 0
+
+
+def test_needless_edits_by_kind_of_text() -> None:
+    """Of each sentence without errors the surest edit counts; files with errors do not."""
+
+    def edits(file: str, right: bool, *sentences: int) -> tuple[Judged, ...]:
+        annotators = frozenset({0} if right else ())
+        evidence = [
+            Evidence(0, 1, ("x",), "R:PREP", 0.9 if right else 0.1 + 0.01 * n, 0.9)
+            for n in range(len(sentences))
+        ]
+        return tuple(
+            Judged(file, sentence, one, annotators)
+            for sentence, one in zip(sentences, evidence, strict=True)
+        )
+
+    gold = Sample("x/gold.m2", ((1,),) * 40, edits("gold.m2", True, *range(40)))
+    clean = Sample("x/fiction.txt", ((),) * 50, edits("fiction.txt", False, 3, 3, 4, *range(9, 20)))
+    found = needless([gold, clean])
+    assert [*found] == ["fiction"]
+    assert found["fiction"].sentences == 50
+    assert len(found["fiction"].confidences) == 13
+    assert found["fiction"].least(13 / 50) == 0
+    assert found["fiction"].least(12 / 50) > 0
+    assert found["fiction"].least(0) < 0.9
 
 
 @pytest.mark.parametrize("value", ["precise", "precise=0.5", "precise=2,1", "=0.5,1", "x=0.5,-1"])

@@ -241,12 +241,65 @@ def test_an_unknown_error_type(packed: Path, recipe: Recipe) -> None:
         NoisyBatches(packed, wrong)
 
 
+MARKED = """
+[[data.source]]
+file = "marked/*.txt"
+name = "learner"
+licence = "CC BY 4.0"
+weight = 2
+words = [2, 6]
+format = "marked"
+"""
+
+
+def test_marked_sentences_are_packed_as_pairs(
+    recipe_file: Path, data_dir: Path, tmp_path: Path
+) -> None:
+    shutil.copytree(data_dir, tmp_path / "data")
+    (tmp_path / "data" / "marked").mkdir()
+    for number, verb in enumerate(("has", "have")):
+        (tmp_path / "data" / "marked" / f"{number}.txt").write_text(
+            f"# level=A2\nShe [have|has] {number} cats.\nThey {verb} cats.\nNo.\n"
+            "This sentence has more words than are wanted here.\n"
+        )
+    path = tmp_path / "marked.toml"
+    path.write_text(recipe_file.read_text().replace("[noise]", MARKED + "\n[noise]", 1))
+    prepare(load_recipe(path), tmp_path / "data", tmp_path / "out")
+    assert sorted(open_text(tmp_path / "out" / "learner.txt")) == [
+        "No .\tNo .",
+        "She have 0 cats .\tShe has 0 cats .",
+        "She have 1 cats .\tShe has 1 cats .",
+        "They has cats .\tThey has cats .",
+        "They have cats .\tThey have cats .",
+    ]
+    path.write_text(path.read_text().replace('"marked"', '"market"'))
+    with pytest.raises(ConfigError, match="format must be one of marked, pairs, clean"):
+        load_recipe(path)
+
+
+def test_a_reversed_recipe_learns_to_make_errors(packed: Path, recipe: Recipe) -> None:
+    reverse = replace(recipe, training=replace(recipe.training, reverse=True))
+    forth, back = (NoisyBatches(packed, r).pool(0) for r in (recipe, reverse))
+    codec = NoisyBatches(packed, recipe).subwords
+    clean = {" ".join(codec.decode(target)) for batch in forth for _, target in batch}
+    assert {" ".join(codec.decode(source)) for batch in back for source, _ in batch} == clean
+    assert any(source != target for batch in back for source, target in batch)
+
+
+def test_pairs_of_two_columns(pair_recipe: tuple[Recipe, Path], tmp_path: Path) -> None:
+    recipe, data = pair_recipe
+    lines = "He see it .\tHe sees it .\nSame here .\tSame here .\n"
+    (data / "pairs" / "edits.tsv").write_text(lines)
+    prepare(recipe, data, tmp_path / "two")
+    assert list(open_text(tmp_path / "two" / "edits.txt")) == ["He see it .\tHe sees it ."]
+
+
 PAIRS = """
 [[data.source]]
 file = "pairs/edits.tsv"
 licence = "by repository"
 weight = 2
-pairs = true
+format = "pairs"
 skip_types = ["PUNCT"]
 """
 
@@ -305,6 +358,6 @@ def replace_weights(recipe: Recipe, weights: list[float]) -> Recipe:
 
 def test_a_pair_file_with_too_few_columns(pair_recipe: tuple[Recipe, Path], tmp_path: Path) -> None:
     recipe, data_dir = pair_recipe
-    (data_dir / "pairs" / "edits.tsv").write_text("one\ttwo\n")
+    (data_dir / "pairs" / "edits.tsv").write_text("one\ttwo\tX\n")
     with pytest.raises(DataError, match=r"edits\.tsv:1: expected wrong, right, types, repository"):
         prepare(recipe, data_dir, tmp_path / "out")

@@ -16,7 +16,7 @@ from torch import Tensor
 from gec.errors import ConfigError, DataError, ModelError
 from gec.models.fetch import pretrained, update
 from gec.models.network.llama import Llama, LlamaConfig
-from gec.models.training import finetune, finetune_data
+from gec.models.training import finetune, finetune_data, sources
 from gec.models.training.finetune_batches import Batch, Batches
 from gec.models.training.finetune_data import Examples
 from gec.models.training.finetune_network import CHUNK, TiedCrossEntropy, chunk_loss
@@ -212,9 +212,7 @@ def test_examples_are_read_as_they_were_written(tmp_path: Path) -> None:
     ],
 )
 def test_marked_lines_give_both_sides(line: str, wrong: str, right: str) -> None:
-    assert list(finetune_data.marked_pairs(["# level=A2", "", line])) == [
-        (wrong.split(), right.split())
-    ]
+    assert list(sources.marked_pairs(["# level=A2", "", line])) == [(wrong.split(), right.split())]
 
 
 def test_preparing_leaves_development_sentences_out(tmp_path: Path) -> None:
@@ -252,7 +250,7 @@ def test_preparing_leaves_development_sentences_out(tmp_path: Path) -> None:
     provenance = json.loads((tmp_path / "out" / "provenance.json").read_text())
     assert [part["shared"] for part in provenance] == [1, 1]
     missing = replace(recipe, part=(replace(part, files=("english/none*",)),))
-    with pytest.raises(DataError, match="no file"):
+    with pytest.raises(DataError, match="there is no such file"):
         finetune_data.prepare(missing, tmp_path, tmp_path / "out", words, 200)
 
 

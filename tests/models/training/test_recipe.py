@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import re
+from importlib.resources import files
 from pathlib import Path
 
 import pytest
+from tiny_recipe import RECIPE
 
 from gec.errors import ConfigError
 from gec.models.training.finetune_data import data_recipe
@@ -71,6 +73,31 @@ def test_wrong_recipes(tmp_path: Path, recipe_file: Path, old: str, new: str, me
         load_recipe(path)
     assert re.search(r"wrong\.toml", str(caught.value))
     assert "\n" not in str(caught.value)
+
+
+def test_weights_by_name(tmp_path: Path) -> None:
+    path = tmp_path / "recipe.toml"
+    path.write_text(RECIPE.replace("[noise]", "[data.weights]\nplain = 0.5\n\n[noise]", 1))
+    found = {source.name: source.weight for source in load_recipe(path).data.source}
+    assert found["plain"] == 0.5
+    for wrong, message in (
+        ("other = 1", "names no source: other"),
+        ("plain = -1", "plain must be a number >= 0, not -1"),
+        ("plain = true", "plain must be a number >= 0, not True"),
+        ("plain = 0\npacked = 0", "all sources have weight 0"),
+    ):
+        path.write_text(RECIPE.replace("[noise]", f"[data.weights]\n{wrong}\n\n[noise]", 1))
+        with pytest.raises(ConfigError, match=message):
+            load_recipe(path)
+
+
+def test_the_breaker_is_made_of_the_small_models_recipe() -> None:
+    recipes = Path(str(files("gec.models"))) / "recipes"
+    breaker, en = load_recipe(recipes / "en_breaker.toml"), load_recipe(recipes / "en.toml")
+    assert breaker.training.reverse
+    assert not en.training.reverse
+    assert breaker.network == en.network
+    assert [s.name for s in breaker.data.source] == [s.name for s in en.data.source]
 
 
 @pytest.mark.parametrize(

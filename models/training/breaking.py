@@ -1,0 +1,44 @@
+"""``gec data break``: errors that a network samples, in correct sentences (back-translation).
+
+A breaker is trained like a corrector with source and target exchanged (``reverse`` in a recipe).
+Its sentences are drawn from its distribution, with the copied sentence as draft: most tokens stand,
+so that a sentence takes a few passes (``iad-sample`` in gec.decoding.strategies).
+"""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Iterator
+from itertools import islice
+from pathlib import Path
+
+from gec.models.training.sources import open_text
+
+Pair = tuple[list[str], list[str]]
+_TOGETHER = 4096  # sentences that are sorted by length before they are decoded
+
+
+def broken_pairs(args: argparse.Namespace) -> Iterator[Pair]:
+    """``gec data break FILE ... --model BREAKER``: yield (broken, clean) sentences of words.
+
+    The files hold tokenized sentences, one a line. A sentence that is too long for the model is
+    left out. What is drawn for a sentence depends on it and on the seed alone.
+    """
+    from gec.loading import load
+
+    top = "" if args.top_p is None else f",top-p={args.top_p}"
+    strategy = f"iad-sample:temperature={args.temperature},seed={args.seed}{top}"
+    corrector = load(
+        args.model, device=args.device, precision=args.precision, strategy=strategy, spelling=False
+    )
+    codec, longest = corrector.subwords, corrector.model.max_positions - 1
+    lines = (line for name in args.files for line in open_text(Path(name)))
+    sentences = (words for line in lines if (words := line.split()))
+    wanted = islice(sentences, args.limit)
+    while chunk := list(islice(wanted, _TOGETHER)):
+        encoded = [(tuple(codec.encode(words)), words) for words in chunk]
+        short = [(ids, words) for ids, words in encoded if len(ids) <= longest]
+        found = corrector.decode([ids for ids, _ in short], 0.0, batch_size=args.batch_size)
+        for (_, words), hypothesis in zip(short, found, strict=True):
+            if not hypothesis.truncated:
+                yield [word for word, _, _ in codec.decode_spans(hypothesis.tokens)], words

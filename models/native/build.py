@@ -67,6 +67,10 @@ class BuildError(Exception):
     """The library cannot be built; the message is one line."""
 
 
+class NoCompilerError(BuildError):
+    """The compiler does not start."""
+
+
 def kinds(machine: str) -> tuple[Kind, ...]:
     """Return the kinds of processor of a machine, best first.
 
@@ -117,7 +121,7 @@ def build(
             try:
                 return compile_file(HERE / "kernels.c", kind.name, *_definitions(kind), *kind.flags)
             except BuildError as error:
-                if kind is PLAIN:
+                if kind is PLAIN or isinstance(error, NoCompilerError):
                     raise
                 print(f"kernels {kind.name} are left out: {error}", file=sys.stderr)
                 return None
@@ -172,7 +176,7 @@ def _run(command: Sequence[str]) -> None:
     try:
         done = subprocess.run(command, capture_output=True, text=True, check=False)
     except OSError as error:
-        raise BuildError(f"the compiler {command[0]} does not start: {error.strerror}") from None
+        raise NoCompilerError(f"the compiler {command[0]} does not start: {error.strerror}") from None
     if done.returncode:
         said = [line for line in done.stderr.splitlines() if "error" in line] or [done.stderr]
         raise BuildError(f"{command[0]}: {' '.join(said[0].split())}")

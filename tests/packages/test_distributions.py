@@ -1,7 +1,8 @@
 """What ``make wheels`` has built: its files, its libraries, and installations of it.
 
-``make check-wheels`` runs these tests; elsewhere they are skipped, for they need the folder GEC_DIST
-with the distributions, and the package index. GEC_PYTHONS names further interpreters to install for.
+``make check-wheels`` runs these tests; elsewhere they are skipped, for they need the folder
+GEC_DIST with the distributions, and the package index. GEC_PYTHONS names further interpreters to
+install for.
 """
 
 from __future__ import annotations
@@ -134,7 +135,7 @@ def test_a_library_is_one_of_its_processor_with_all_its_kernels(where: Platform)
         place += struct.unpack_from("<I", data, 0x3C)[0]
     assert data[place : place + len(machine)] == machine
     for kind in kinds(where.machine):
-        assert f"\0{kind.name}\0".encode() in data, kind.name
+        assert re.search(rf"(?<![\w-]){kind.name}\0".encode(), data), kind.name
     assert b"gec_kernel_names" in data  # exported
 
 
@@ -144,8 +145,8 @@ def test_a_library_needs_no_newer_system_than_its_tag_says(where: Platform) -> N
     versions = {int(found) for found in re.findall(rb"\0GLIBC_2\.(\d+)", data)}
     assert versions
     assert max(versions) <= 17
-    needed = set(re.findall(rb"\0((?:lib|ld-)[\w.+-]+\.so[.\d]*)", data))
-    assert needed <= {b"libc.so.6", b"libm.so.6", b"libpthread.so.0", b"ld-linux-aarch64.so.1"}
+    needed = set(re.findall(rb"\0(lib[\w.+-]+\.so[.\d]*)", data))
+    assert needed <= {b"libc.so.6", b"libm.so.6", b"libpthread.so.0"}
 
 
 @each_linux
@@ -233,13 +234,15 @@ def test_a_wheel_corrects_in_an_empty_environment(
     assert not {"torch", "spacy"} & set(env.run("python", "-c", modules).split())
 
 
-def test_the_source_distribution_installs_without_a_compiler(tmp_path: Path) -> None:
+def test_the_source_distribution_builds_without_a_compiler(tmp_path: Path) -> None:
     (source,) = DIST.glob(f"gec_toolkit-{__version__}.tar.gz")
     clean = {k: v for k, v in os.environ.items() if not k.startswith("GEC_")}
     done = subprocess.run(
         [sys.executable, "-m", "pip", "--disable-pip-version-check", "wheel", "--verbose",
-         "--no-deps", "--no-build-isolation", "--wheel-dir", str(tmp_path), str(source)],
-        check=True, env={**clean, "CC": "no-such-compiler"}, capture_output=True, text=True,
+         "--no-cache-dir", "--no-deps", "--no-build-isolation", "--wheel-dir", str(tmp_path),
+         str(source)],
+        check=True, env={**clean, "CC": "no-such-compiler"}, text=True,
+        stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
     )  # fmt: skip
     said = [line for line in done.stdout.splitlines() if "no-such-compiler" in line]
     assert len(said) == 1, said

@@ -176,7 +176,8 @@ def _run(command: Sequence[str]) -> None:
     try:
         done = subprocess.run(command, capture_output=True, text=True, check=False)
     except OSError as error:
-        raise NoCompilerError(f"the compiler {command[0]} does not start: {error.strerror}") from None
+        message = f"the compiler {command[0]} does not start: {error.strerror}"
+        raise NoCompilerError(message) from None
     if done.returncode:
         said = [line for line in done.stderr.splitlines() if "error" in line] or [done.stderr]
         raise BuildError(f"{command[0]}: {' '.join(said[0].split())}")

@@ -8,6 +8,9 @@
 #               on an idle machine)
 # make model-wheel   the large model as a wheel of its own, in dist/
 # make vscode   test the extension for VS Code and pack it (web/vscode/gec-*.vsix); needs npm
+# make wheels   the source distribution and a wheel for every platform, in dist/
+# make check-wheels   make wheels, then check them: contents, libraries, empty environments
+#               (PYTHONS="python3.12 python3.13" for more interpreters than that of .venv)
 # make clean    remove everything that is not in the repository
 #
 # Needs make and Python 3.11 or later with venv; everything else goes into .venv. Another
@@ -30,8 +33,8 @@ TEST_EXTRAS := train,large,eval,checkers,serve,lsp,batch,convert,test,dev
 PIP_INSTALL := $(BIN)/python -m pip --disable-pip-version-check --no-input install --quiet \
 	--no-build-isolation --constraint constraints.txt
 
-.PHONY: demo test test-fairseq .venv-fairseq lint types sanitize format docs bench model-wheel vscode clean \
-	system-packages
+.PHONY: demo test test-fairseq .venv-fairseq lint types sanitize format docs bench model-wheel vscode wheels \
+	check-wheels clean system-packages
 .DELETE_ON_ERROR:
 
 demo: .venv/.runtime
@@ -112,6 +115,19 @@ model-wheel: .venv/.tests
 vscode:
 	cd web/vscode && npm ci && npm test && npm run package
 
+# Cross compilation by the package ziglang. ARM's kernels are checked under qemu-user, where that is
+# installed (Debian: qemu-user, gcc-aarch64-linux-gnu).
+PYTHONS ?=
+
+wheels: .venv/.wheels
+	rm -f dist/gec_toolkit-*
+	$(BIN)/python -m gec.models.native.wheels dist
+
+check-wheels: wheels .venv/.tests
+	$(BIN)/python -m twine check --strict dist/gec_toolkit-*
+	$(BIN)/check-wheel-contents dist/gec_toolkit-*.whl
+	GEC_DIST="$(CURDIR)/dist" GEC_PYTHONS="$(PYTHONS)" $(BIN)/python -m pytest -v tests/packages
+
 clean:
 	rm -rf .venv .venv-fairseq build dist *.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
@@ -137,20 +153,24 @@ system-packages:
 	@touch $@
 
 # A room that appears later changes what the editable installation maps.
-.venv/.runtime: .venv/.base setup.py $(wildcard $(ROOMS:=/__init__.py))
+.venv/.runtime: .venv/.base setup.py pyproject.toml $(wildcard $(ROOMS:=/__init__.py))
 	@$(PIP_INSTALL) --editable .
 	@touch $@
 
-.venv/.tests: .venv/.base setup.py $(wildcard $(ROOMS:=/__init__.py))
+.venv/.tests: .venv/.base setup.py pyproject.toml $(wildcard $(ROOMS:=/__init__.py))
 	@$(PIP_INSTALL) --editable '.[$(TEST_EXTRAS)]'
 	@touch .venv/.runtime $@
+
+.venv/.wheels: .venv/.runtime
+	@$(PIP_INSTALL) --editable '.[wheels]'
+	@touch $@
 
 # The real fairseq, which is unmaintained, has an environment of its own. Its omegaconf has metadata
 # that pip 24.1 and later refuse. It is built in isolation: where its build sees torch, it wants to
 # compile sources that the release does not hold. The constraint reaches the isolated build, too.
 .venv-fairseq: .venv-fairseq/.ready
 
-.venv-fairseq/.ready: constraints.txt setup.py $(wildcard $(ROOMS:=/__init__.py))
+.venv-fairseq/.ready: constraints.txt setup.py pyproject.toml $(wildcard $(ROOMS:=/__init__.py))
 	@[ -x $(FAIRSEQ_BIN)/python ] || $(PYTHON) -m venv .venv-fairseq || \
 		{ rm -rf .venv-fairseq; exit 1; }
 	@echo "Setting up .venv-fairseq (the first time this takes some minutes)"

@@ -1,8 +1,7 @@
 """Packaging: four folders, one import package.
 
 ``gec`` is the folder gec/, ``gec.models`` is models/, ``gec.eval`` is eval/ and ``gec.web`` is
-web/; nothing else lands in site-packages. Versions here are lower bounds; constraints.txt pins.
-The distribution has another name than the package: ``gec`` on the public index is a stranger's.
+web/; nothing else lands in site-packages. Name, dependencies and extras stand in pyproject.toml.
 """
 
 import importlib.util
@@ -32,14 +31,6 @@ def packages() -> list[str]:
     return found
 
 
-def version() -> str:
-    text = (HERE / "gec" / "__init__.py").read_text(encoding="utf-8")
-    match = re.search(r'^__version__ = "([^"]+)"$', text, re.MULTILINE)
-    if match is None:
-        raise RuntimeError("gec/__init__.py has no line __version__ = ...")
-    return match[1]
-
-
 def native(name: str) -> ModuleType:
     """A module of models/native/, which imports nothing of ours."""
     spec = importlib.util.spec_from_file_location(name, HERE / "models" / "native" / f"{name}.py")
@@ -63,7 +54,7 @@ class BuildLibrary(build_ext):
         try:
             build.build(target, build.default_compiler(), platform.machine())
         except build.BuildError as error:
-            raise CompileError(f"{error}; torch computes instead, more slowly") from None
+            raise CompileError(f"{error}; the extra torch computes instead, more slowly") from None
 
 
 class Wheel(bdist_wheel):
@@ -98,25 +89,18 @@ BUNDLE_FILES = [
     )
 ]
 
-# The code is Apache-2.0; NOTICE says which files the other licences cover.
-LICENCES = (
-    "Apache-2.0 AND CC-BY-4.0 AND CC-BY-SA-4.0 AND CC-BY-SA-3.0 AND MIT"
-    " AND LicenseRef-VarCon AND LicenseRef-WordNet"
-)
 
-# What corrects text on a CPU needs neither; what does is in the extras that name them.
-TORCH = "torch>=2.6"
-SPACY = "spacy>=3.7,<4"
+# A relative link leads nowhere outside the source code, so its text alone is shown there.
+RELATIVE_LINK = re.compile(r"!?\[([^\]]*)\]\((?!https?://|#)[^)\s]+\)")
+
+
+def long_description() -> str:
+    return RELATIVE_LINK.sub(r"\1", (HERE / "README.md").read_text(encoding="utf-8"))
+
 
 setup(
-    name="gec-toolkit",
-    version=version(),
-    description="Fast, exact grammatical error correction: draft, verify, accept",
-    long_description=(HERE / "README.md").read_text(encoding="utf-8"),
+    long_description=long_description(),
     long_description_content_type="text/markdown",
-    license_expression=LICENCES,
-    license_files=["LICENSE", "NOTICE", "models/bundles/*/LICENSES.txt"],
-    python_requires=">=3.11",
     packages=packages(),
     package_dir=ROOMS,
     package_data={
@@ -136,103 +120,4 @@ setup(
     cmdclass={"build_ext": BuildLibrary, "bdist_wheel": Wheel},
     include_package_data=False,
     zip_safe=False,
-    entry_points={"console_scripts": ["gec = gec.cli:main"]},
-    install_requires=[
-        "tokenizers>=0.20",
-        "safetensors>=0.4",
-        "numpy>=1.26",
-        "rapidfuzz>=3.9",
-    ],
-    extras_require={
-        "torch": [TORCH],  # GPUs, training, conversion, models that the light engine cannot run
-        "spacy": [SPACY],  # ERRANT's pipeline, tokenizers of other languages
-        "serve": [
-            "flask>=3.0",
-            "jsonschema>=4.20",
-            "prometheus-client>=0.20",
-            "waitress>=3.0.1,<4",
-        ],
-        "eval": [
-            SPACY,
-            "errant>=3.0",
-            "jinja2>=3.1",
-            "matplotlib>=3.9",
-            "rouge-score>=0.1.2",
-            "sacrebleu>=2.4",
-            "sacremoses>=0.1.1",
-        ],
-        "check": [  # --check on files other than plain text
-            "docutils>=0.21",
-            "markdown-it-py>=3",
-            "pathspec>=1.0",
-            "pygments>=2.17",
-            "pylatexenc>=2.10",
-        ],
-        # gec bench checkers
-        "checkers": ["chunspell>=2.0.4", "codespell>=2.4", "harper-py>=0.2"],
-        "lsp": [  # gec lsp, with all that finds the prose of documents
-            "docutils>=0.21",
-            "lsprotocol>=2025.0",
-            "markdown-it-py>=3",
-            "pathspec>=1.0",
-            "pygls>=2.0,<3",
-            "pygments>=2.17",
-            "pylatexenc>=2.10",
-        ],
-        "large": [TORCH, "gguf>=0.10"],  # gec model get
-        "train": [TORCH, SPACY, "lightning>=2.4", "tensorboard>=2.17", "symspellpy>=6.7"],
-        "batch": [
-            "docutils>=0.21",
-            "fsspec>=2024.6",
-            "markdown-it-py>=3",
-            "pandas>=2.2",
-            "pathspec>=1.0",
-            "pyarrow>=17",
-            "pygments>=2.17",
-            "pylatexenc>=2.10",
-            "ray>=2.40",
-            "zstandard>=0.23",
-        ],
-        "convert": [
-            TORCH,
-            "ctranslate2>=4.5",
-            "onnx>=1.17",
-            "onnxruntime>=1.20",
-            "sentencepiece>=0.2",
-            "transformers>=5",
-        ],
-        "peers": [TORCH, "ctranslate2>=4.5", "transformers>=5", "sacremoses>=0.1.1"],
-        # Its own extra: fairseq's dependencies carry metadata that pip 24.1 and later refuse.
-        "fairseq": [TORCH, "fairseq==0.12.2", "subword-nmt>=0.3.8"],
-        "test": [
-            TORCH,
-            SPACY,
-            "axe-playwright-python>=0.1.4",
-            "hypothesis>=6.100",
-            "language-tool-python>=3.0",
-            "openapi-spec-validator>=0.7",
-            "playwright>=1.50",
-            "pylanguagetool>=0.10",
-            "pytest-timeout>=2.3",
-            "pytest-xdist>=3.6",
-            "pytest>=8.2",
-            "requests>=2.32",
-            "schemathesis>=4.0",
-            "setuptools>=77",
-        ],
-        "dev": ["ruff>=0.8", "mypy>=1.13", "build>=1.2", "setuptools>=77"],
-    },
-    classifiers=[
-        "Development Status :: 3 - Alpha",
-        "Environment :: Console",
-        "Intended Audience :: Developers",
-        "Intended Audience :: Science/Research",
-        "Natural Language :: English",
-        "Programming Language :: Python :: 3",
-        "Programming Language :: Python :: 3.11",
-        "Programming Language :: Python :: 3.12",
-        "Programming Language :: Python :: 3.13",
-        "Topic :: Text Processing :: Linguistic",
-        "Typing :: Typed",
-    ],
 )

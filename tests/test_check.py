@@ -570,4 +570,4 @@ def test_the_hook_is_a_command_of_ours() -> None:
     assert args.check
     assert args.files == ["a.md", "b.md"]
     assert '".[check]"' in hook
-    assert '"check": [' in (ROOT / "setup.py").read_text("utf-8")
+    assert "\ncheck = [" in (ROOT / "pyproject.toml").read_text("utf-8")

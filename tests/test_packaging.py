@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import ast
 import re
 import shlex
 import subprocess
 import sys
+import tomllib
 from collections.abc import Callable, Iterator
 from email import message_from_string
 from email.message import Message
@@ -69,13 +71,36 @@ def test_every_optional_package_names_an_extra_that_brings_it(extras: dict[str, 
         assert names & extras[extra], f"the extra {extra!r} does not bring {package!r}"
         brought.setdefault(extra, set()).update(names)
     wanted = set().union(
-        *(names for extra, names in extras.items() if extra not in ("test", "dev"))
+        *(names for extra, names in extras.items() if extra not in ("test", "dev", "wheels"))
     )
     assert wanted <= set().union(*brought.values()), "gec.extras.EXTRAS lacks a package"
 
 
 def test_a_package_without_an_extra_needs_the_whole_installation() -> None:
     assert missing("numpy.linalg").endswith("pip install .")
+
+
+def test_the_long_description_has_no_link_that_leads_nowhere(metadata: Message) -> None:
+    text = str(metadata.get_payload())
+    assert "Grammatical error correction" in text
+    links = re.findall(r"\]\(([^)]*)\)", text)
+    assert not [link for link in links if not link.startswith(("https://", "#"))]
+    assert "docs/ci.md" in text  # the name stays where the link was
+
+
+def test_the_table_of_the_project_says_what_it_can() -> None:
+    """What pyproject.toml says, setup.py does not repeat: setuptools would drop it silently."""
+    table = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    assert set(table["dynamic"]) == {"version", "readme"}
+    calls = [
+        node
+        for node in ast.walk(ast.parse((ROOT / "setup.py").read_text(encoding="utf-8")))
+        if isinstance(node, ast.Call) and getattr(node.func, "id", "") == "setup"
+    ]
+    (call,) = calls
+    given = {word.arg for word in call.keywords}
+    assert not given & {"name", "version", "description", "install_requires", "extras_require",
+                        "entry_points", "classifiers", "python_requires"}  # fmt: skip
 
 
 def test_correcting_needs_neither_torch_nor_spacy(metadata: Message) -> None:

@@ -38,14 +38,14 @@ COMPOSITION_ROOTS = {"gec/loading.py"} | {
 
 @pytest.fixture(scope="module")
 def distribution() -> Iterator[Distribution]:
-    """setup.py's metadata, without building anything."""
+    """The metadata of setup.py and pyproject.toml, without building anything."""
     import setuptools  # noqa: F401 - puts distutils in place
     from distutils.core import run_setup  # isort: skip
 
     before = Path.cwd()
     os.chdir(ROOT)
     try:
-        yield run_setup("setup.py", stop_after="init")
+        yield run_setup("setup.py", stop_after="config")
     finally:
         os.chdir(before)
 

@@ -67,6 +67,10 @@ class BuildError(Exception):
     """The library cannot be built; the message is one line."""
 
 
+class NoCompilerError(BuildError):
+    """The compiler does not start."""
+
+
 def kinds(machine: str) -> tuple[Kind, ...]:
     """Return the kinds of processor of a machine, best first.
 
@@ -109,14 +113,15 @@ def build(
         def compile_file(source: Path, name: str, *more: str) -> str:
             made = str(Path(folder, f"{name}.o"))
             include = f"-I{HERE}"
-            _run([*compiler, *FLAGS, include, *more, *flags, "-c", str(source), "-o", made])
+            spelt = [_ZIG.get(flag, flag) for flag in more] if _is_zig(compiler) else more
+            _run([*compiler, *FLAGS, include, *spelt, *flags, "-c", str(source), "-o", made])
             return made
 
         def compile_kind(kind: Kind) -> str | None:
             try:
                 return compile_file(HERE / "kernels.c", kind.name, *_definitions(kind), *kind.flags)
             except BuildError as error:
-                if kind is PLAIN:
+                if kind is PLAIN or isinstance(error, NoCompilerError):
                     raise
                 print(f"kernels {kind.name} are left out: {error}", file=sys.stderr)
                 return None
@@ -130,7 +135,8 @@ def build(
         objects.append(compile_file(HERE / "cpu.c", "cpu", f"-DGEC_TABLES={_tables(present)}"))
         target.parent.mkdir(parents=True, exist_ok=True)
         kind_of_result = ["-shared"] if program is None else []
-        _run([*compiler, *flags, *kind_of_result, *objects, "-o", str(target), *_LIBRARIES])
+        libraries = [] if target.suffix in _OF_WINDOWS else ["-lm", "-lpthread"]
+        _run([*compiler, *flags, *kind_of_result, *objects, "-o", str(target), *libraries])
     return [kind.name for kind in present]
 
 
@@ -141,7 +147,13 @@ def _list(path: Path | None) -> list[Path]:
     return [] if path is None else [path]
 
 
-_LIBRARIES = () if os.name == "nt" else ("-lm", "-lpthread")
+_OF_WINDOWS = (".dll", ".exe")  # whose C library holds the mathematics and the threads
+
+_ZIG = {"-march=armv8.2-a+dotprod": "-mcpu=generic+dotprod"}  # it names processors its own way
+
+
+def _is_zig(compiler: Sequence[str]) -> bool:
+    return any(Path(part).stem in ("zig", "ziglang") for part in compiler)
 
 
 def _symbol(kind: Kind) -> str:
@@ -164,7 +176,8 @@ def _run(command: Sequence[str]) -> None:
     try:
         done = subprocess.run(command, capture_output=True, text=True, check=False)
     except OSError as error:
-        raise BuildError(f"the compiler {command[0]} does not start: {error.strerror}") from None
+        message = f"the compiler {command[0]} does not start: {error.strerror}"
+        raise NoCompilerError(message) from None
     if done.returncode:
         said = [line for line in done.stderr.splitlines() if "error" in line] or [done.stderr]
         raise BuildError(f"{command[0]}: {' '.join(said[0].split())}")

@@ -75,9 +75,10 @@ def test_a_compiler_that_does_not_know_a_flag_leaves_a_kind_out(tmp_path: Path) 
     assert names == ["plain"]
 
 
-def test_no_compiler_is_one_line(tmp_path: Path) -> None:
+def test_no_compiler_is_one_line(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(BuildError, match=r"^the compiler nowhere-cc does not start: No such file"):
         build(tmp_path / "library.so", ["nowhere-cc"], "x86_64")
+    assert capfd.readouterr() == ("", "")  # the error's line is the only one
     broken = tmp_path / "broken"
     broken.write_text("#!/bin/sh\necho one >&2\necho fatal error: no headers >&2\nexit 1\n")
     broken.chmod(0o755)

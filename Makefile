@@ -19,9 +19,9 @@ BIN := .venv/bin
 FAIRSEQ_BIN := .venv-fairseq/bin
 ROOMS := models eval web
 
-# System packages that the tests need (fairseq is compiled). Those that are missing are installed
+# System packages that the tests need (fairseq is compiled; services are not started). Those that are missing are installed
 # if the user is root and apt-get exists.
-SYSTEM_PACKAGES := chromium firefox-esr g++ python3-dev
+SYSTEM_PACKAGES := chromium firefox-esr g++ nginx python3-dev
 
 # What the tests import; correcting with the shipped model needs none of it.
 TEST_EXTRAS := train,large,eval,checkers,serve,batch,convert,test,dev
@@ -119,7 +119,7 @@ system-packages:
 	done; \
 	if [ -n "$$missing" ] && [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null; then \
 		apt-get update -qq && \
-		DEBIAN_FRONTEND=noninteractive apt-get install -y -qq $$missing; \
+		RUNLEVEL=1 DEBIAN_FRONTEND=noninteractive apt-get install -y -qq $$missing; \
 	fi
 
 # ---- set-up, each step once: a file in .venv says that it is done

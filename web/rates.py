@@ -52,9 +52,11 @@ class OwnBuckets:
     @contextmanager
     def of(self, client: str) -> Iterator[Bucket]:
         with self._lock:
-            bucket = self._found.setdefault(client, Bucket())
-            self._found.move_to_end(client)
+            bucket = self._found.get(client, Bucket())
             yield bucket
+            if bucket.tokens is not None:
+                self._found[client] = bucket
+                self._found.move_to_end(client)
             if len(self._found) > self._most:
                 self._found.popitem(last=False)
 

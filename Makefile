@@ -19,8 +19,8 @@ BIN := .venv/bin
 FAIRSEQ_BIN := .venv-fairseq/bin
 ROOMS := models eval web
 
-# System packages that the tests need (fairseq is compiled; services are not started). Those that are missing are installed
-# if the user is root and apt-get exists.
+# System packages that the tests need (fairseq is compiled). Those that are missing are installed
+# if the user is root and apt-get exists; a service among them is not started.
 SYSTEM_PACKAGES := chromium firefox-esr g++ nginx python3-dev
 
 # What the tests import; correcting with the shipped model needs none of it.

@@ -33,6 +33,7 @@ from typing import TYPE_CHECKING, NoReturn
 from gec.errors import ConfigError, GecError
 from gec.web import logs
 from gec.web.app import check, create_app, engine_of, load_to_share, use_threads
+from gec.web.calls import Engine
 from gec.web.config import Config
 from gec.web.server import Server, address_of, announce, listen
 from gec.web.shared import Shared
@@ -58,9 +59,9 @@ def serve(config: Config, log_level: str = "info") -> int:
         raise ConfigError("this system cannot fork processes; take 1 worker")
     check(config)
     listening = listen(config.host, config.port)
+    corrector = load_to_share(config)
     folder = Path(tempfile.mkdtemp(prefix="gec-"))
     try:
-        corrector = load_to_share(config)
         gc.collect()
         gc.freeze()  # the collector would write to objects, and so copy their pages
         return Workers(config, corrector, listening, folder, log_level).run()
@@ -271,22 +272,22 @@ def _work(
         signal.signal(number, _leave)
     signal.pthread_sigmask(signal.SIG_UNBLOCK, _END)
     app = create_app(config, corrector=corrector, shared=shared)
-    engine = engine_of(app)
-
-    def tick() -> None:
-        if os.getppid() != parent:  # nobody would start or end us any more
-            server.stop()
-        if not engine.draining and engine.service.stuck(max(60.0, 2 * config.timeout)):
-            log.error("the model does not answer; this worker ends")
-            os._exit(1)
-        for call in engine.ticks:
-            call()
-
-    server = Server(app, config, listening, tick)
+    server = Server(app, config, listening, lambda: look_after(server, engine_of(app), parent))
     for number in _END:
         signal.signal(number, _stop_of(server))
     os.write(pipe, b"1")
     server.run()
+
+
+def look_after(server: Server, engine: Engine, parent: int) -> None:
+    """End a worker that has lost its parent or its model, and publish its numbers."""
+    if os.getppid() != parent:  # nobody would start or end us any more
+        server.stop()
+    if not engine.draining and engine.service.stuck(max(60.0, 2 * engine.config.timeout)):
+        log.error("the model does not answer; this worker ends")
+        os._exit(1)
+    for call in engine.ticks:
+        call()
 
 
 def _leave(number: int, frame: FrameType | None) -> NoReturn:

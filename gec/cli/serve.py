@@ -13,8 +13,8 @@ SUMMARY = "Serve the editor and the APIs."
 _METAVARS = {
     "host": "ADDRESS", "model": "NAME", "device": "DEVICE", "precision": "TYPE",
     "setting": "NAME", "timeout": "SECONDS", "drain": "SECONDS", "max_body": "BYTES",
-    "cors": "ORIGIN", "allowed_host": "HOST", "trusted_proxy": "ADDRESS", "picky": "NAME", "log_format": "NAME",
-    "feedback": "FILE.sqlite", "feedback_quota": "BYTES",
+    "cors": "ORIGIN", "allowed_host": "HOST", "trusted_proxy": "ADDRESS", "picky": "NAME",
+    "log_format": "NAME", "feedback": "FILE.sqlite", "feedback_quota": "BYTES",
 }  # fmt: skip
 _NOT_ON_THE_LINE = {"token"}  # everybody on the machine can read a command line
 

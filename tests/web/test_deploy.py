@@ -1,4 +1,4 @@
-"""web/deploy: the recipes name what exists, their tools accept them, and nginx passes requests on."""
+"""web/deploy: recipes name what exists, their tools accept them, nginx passes requests on."""
 
 from __future__ import annotations
 
@@ -174,7 +174,8 @@ class Front:
         )
         (folder / "nginx.conf").write_text(
             f"daemon off; master_process off; pid {folder}/pid; error_log {folder}/errors;\n"
-            f"events {{}}\nhttp {{ {temporary} access_log {folder}/access; include {folder}/site.conf; }}\n"
+            f"events {{}}\nhttp {{ {temporary} access_log {folder}/access;\n"
+            f"include {folder}/site.conf; }}\n"
         )
         self._command = [tool("nginx"), "-p", str(folder), "-c", str(folder / "nginx.conf")]
 

@@ -10,11 +10,13 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
+import requests
 from flask.testing import FlaskClient
 
 from gec.errors import ConfigError
 from gec.web.config import Config
 from gec.web.logs import JsonFormatter, request_id, set_up
+from gec.web.server import Server
 
 Make = Callable[..., FlaskClient]
 CORRECT = "/api/v1/correct"
@@ -104,6 +106,16 @@ def test_no_text_in_json_either(client: Make, records: Records) -> None:
     assert len(records()) >= 15
     assert "secret" not in written.lower()
     assert '"path": "none"' in written
+
+
+def test_what_waitress_refuses_is_logged_too(
+    listening: Callable[..., Server], records: Records
+) -> None:
+    server = listening(max_body=2000)
+    answer = requests.post(server.address + CORRECT, data=b"secret" * 20_000, timeout=30)
+    (record,) = records()
+    assert record["id"] == answer.headers["X-Request-Id"]
+    assert (record["method"], record["path"], record["status"]) == ("POST", "none", 413)
 
 
 def test_exceptions_of_libraries_are_written_without_their_message() -> None:

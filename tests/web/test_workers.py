@@ -21,14 +21,16 @@ from typing import Any
 
 import pytest
 import requests
+from fake_web import WebCorrector
 
 from gec.edits.edits import Edit
 from gec.errors import ConfigError
 from gec.web.config import Config
 from gec.web.feedback import Store
 from gec.web.rates import RateLimit, limits_of
+from gec.web.server import Server
 from gec.web.shared import Shared, SharedBuckets
-from gec.web.workers import threads_of
+from gec.web.workers import look_after, threads_of
 
 CORRECT = "/api/v1/correct"
 TESTS = Path(__file__).resolve().parents[1]
@@ -372,6 +374,27 @@ def test_shared_buckets_forget_whom_they_have_not_seen_for_longest(buckets: Buck
         assert limit.take(same_set[2]) > 0
         assert limit.take(same_set[1]) == 0
     assert len(limit) == 8
+
+
+def test_a_worker_whose_model_does_not_answer_ends(
+    listening: Callable[..., Server], corrector: WebCorrector, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    server = listening(timeout=40.0)
+    engine = server._app.extensions["gec"]
+    ends: list[int] = []
+    monkeypatch.setattr("gec.web.workers.os._exit", ends.append)
+    with ThreadPoolExecutor(1) as pool:
+        held = pool.submit(
+            requests.post, server.address + CORRECT, json={"text": "WAIT"}, timeout=60
+        )
+        assert corrector.model.waiting.wait(10)
+        began = engine.service._busy_since
+        for seconds, status in ((79, []), (81, [1])):
+            engine.service._busy_since = began - seconds
+            look_after(server, engine, os.getppid())
+            assert ends == status
+        corrector.model.go.set()
+        assert held.result(60).status_code == 200
 
 
 def test_workers_share_the_cores(monkeypatch: pytest.MonkeyPatch) -> None:

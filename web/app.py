@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import sys
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -110,7 +111,6 @@ def load_to_share(config: Config) -> Corrector:
 
 
 def use_threads(count: int) -> None:
-    """Let the model compute on so many threads from now on."""
-    import torch
-
-    torch.set_num_threads(count)
+    """Let a model that has been loaded compute on so many threads from now on."""
+    if (torch := sys.modules.get("torch")) is not None:
+        torch.set_num_threads(count)

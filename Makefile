@@ -24,8 +24,8 @@ FAIRSEQ_BIN := .venv-fairseq/bin
 ROOMS := models eval web
 
 # System packages that the tests need (fairseq is compiled). Those that are missing are installed
-# if the user is root and apt-get exists.
-SYSTEM_PACKAGES := chromium firefox-esr g++ neovim python3-dev
+# if the user is root and apt-get exists; a service among them is not started.
+SYSTEM_PACKAGES := chromium firefox-esr g++ neovim nginx python3-dev
 
 # What the tests import; correcting with the shipped model needs none of it.
 TEST_EXTRAS := train,large,eval,checkers,serve,lsp,batch,convert,test,dev
@@ -139,7 +139,7 @@ system-packages:
 	done; \
 	if [ -n "$$missing" ] && [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null; then \
 		apt-get update -qq && \
-		DEBIAN_FRONTEND=noninteractive apt-get install -y -qq $$missing; \
+		RUNLEVEL=1 DEBIAN_FRONTEND=noninteractive apt-get install -y -qq $$missing; \
 	fi
 
 # ---- set-up, each step once: a file in .venv says that it is done

@@ -41,6 +41,7 @@ def blueprint(
         spans = results.protected(values, texts[0]) if values.get("protect") else ()
         sign = signer(values)
         with engine.call(g.began, request.remote_addr or "") as call:
+            g.call = call
             corrections = call.correct(texts, engine.options(values, spans))
             found = [results.result(correction, call, values, sign) for correction in corrections]
         return jsonify({"version": 1, "model": engine.model, "results": found})
@@ -52,7 +53,7 @@ def blueprint(
         options = engine.options(values, results.protected(values, text))
         sign = signer(values)
         with ExitStack() as stack:
-            call = stack.enter_context(engine.call(g.began, request.remote_addr or ""))
+            g.call = call = stack.enter_context(engine.call(g.began, request.remote_addr or ""))
             parts = call.stream(text, options)
             first = next(parts)  # a request is refused before its answer begins
             events = _events(results.events(chain([first], parts), text, call, values, sign))

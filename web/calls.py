@@ -55,6 +55,7 @@ class Engine:
         )
         self._places = Places(config.threads - RESERVED, config.client_requests)
         self.draining = False
+        self.ticks: list[Callable[[], None]] = []  # called by a worker's main loop, often
         self.closing: list[Callable[[], None]] = []  # called by close(), the last one first
 
     def warm_up(self) -> None:
@@ -154,6 +155,8 @@ class Call:
         self._deadline = deadline
         self._client = client
         self._corrector = engine.corrector.with_decoder(self._decode, interrupt=self._in_time)
+        self.corrected = 0
+        """Sentences of the texts that have been corrected, for the log."""
         self._asked = 0
         self._found: dict[int, Decoded] = {}
         self._written: dict[tuple[int, ...], Decoded] = {}
@@ -166,14 +169,18 @@ class Call:
                 504, the time is up.
         """
         with _as_problems():
-            corrections = self._corrector.correct_many(texts, options, batch_size=ALL_AT_ONCE)
-            return list(corrections)
+            found = self._corrector.correct_many(texts, options, batch_size=ALL_AT_ONCE)
+            corrections = list(found)
+        self.corrected += sum(len(correction.sentences) for correction in corrections)
+        return corrections
 
     def stream(self, text: str, options: Options) -> Iterator[Correction]:
         """Yield the correction of each part of a text; raises as :meth:`correct` does."""
         with _as_problems():
             size = self._engine.config.batch_size
-            yield from self._corrector.stream(text, options, batch_size=size)
+            for part in self._corrector.stream(text, options, batch_size=size):
+                self.corrected += len(part.sentences)
+                yield part
 
     def sentences(self, text: str) -> list[Sentence]:
         """Return the sentences of a text, uncorrected; raises as :meth:`correct` does."""

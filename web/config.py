@@ -16,6 +16,7 @@ from typing import Any, get_type_hints
 from gec.errors import ConfigError
 
 SETTINGS = ("precise", "balanced", "thorough")
+LOG_FORMATS = ("text", "json")
 MIN_TOKEN = 16
 """The least length of a bearer token."""
 
@@ -50,12 +51,16 @@ class Config:
         8000, "sentences that may wait to be decoded; half of them one client's", least=1
     )
     cache: int = _setting(20_000, "sentences to remember; 0 remembers none")
+    workers: int = _setting(
+        1, "processes that serve, on CPUs; they share the model's memory", least=1, most=128
+    )
     threads: int = _setting(24, "requests served at the same time", least=4, most=1000)
     client_requests: int = _setting(
         8, "texts corrected at the same time for one client; 0 is no limit"
     )
     connections: int = _setting(500, "open connections", least=10)
     drain: float = _setting(30.0, "seconds that requests in progress get after SIGTERM")
+    log_format: str = _setting("text", "text or json; json is an object a line")
 
     token: str | None = _setting(
         None, f"bearer token that the APIs ask for, of {MIN_TOKEN} characters or more"
@@ -88,6 +93,13 @@ class Config:
             raise ConfigError(
                 f"token must have at least {MIN_TOKEN} characters, not {len(self.token)}; "
                 "make one for example with: openssl rand -hex 32"
+            )
+        if self.log_format not in LOG_FORMATS:
+            known = " or ".join(LOG_FORMATS)
+            raise ConfigError(f"log_format must be {known}, not {self.log_format!r}")
+        if self.workers > 1 and self.device not in (None, "cpu"):
+            raise ConfigError(
+                f"workers share a model on CPUs only: take 1 worker with device {self.device!r}"
             )
         if self.picky not in SETTINGS:
             raise ConfigError(f"picky must be one of {', '.join(SETTINGS)}, not {self.picky!r}")

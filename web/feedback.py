@@ -82,19 +82,24 @@ class Store:
         path: the file, which is made if it does not exist.
         max_bytes: size that the file never exceeds.
         days: number of days that a sentence is kept; 0 is for ever.
-        quota: number of bytes a day that one client may have stored.
+        quota: number of bytes a day that one client may have stored, or the limit that counts them.
 
     Raises:
         InputError: the file cannot be used.
     """
 
     def __init__(
-        self, path: str, *, max_bytes: int = MAX_BYTES, days: int = 0, quota: int = MAX_BYTES
+        self,
+        path: str,
+        *,
+        max_bytes: int = MAX_BYTES,
+        days: int = 0,
+        quota: RateLimit | int = MAX_BYTES,
     ) -> None:
         self._path = path
         self._pages = max_bytes // _PAGE
         self._days = days
-        self._quota = RateLimit(quota, _DAY)
+        self._quota = RateLimit(quota, _DAY) if isinstance(quota, int) else quota
         self._lock = threading.Lock()
         # by process: a child never uses the connection of its parent
         self._opened: dict[int, sqlite3.Connection] = {}
@@ -143,6 +148,7 @@ class Store:
             with self._lock:
                 self._expire()
                 with self._connection() as base:
+                    base.execute("BEGIN IMMEDIATE")  # another process may store the same sentence
                     if not self._is_stored(base, shown.id):
                         if decision == "undecided":
                             return shown.id

@@ -97,6 +97,7 @@ def blueprint(config: Config, engine: Engine) -> Blueprint:
         options = engine.options({"setting": setting}, asked.text.protected())
         client = request.remote_addr or ""
         with _in_time(config.timeout), engine.call(g.began, client) as call:
+            g.call = call
             other = foreign(asked.text.plain, engine.corrector.knows)
             # the model checks English sentences only, and nothing beyond a sentence
             if asked.text_level_only or (asked.detect and other):

@@ -10,11 +10,12 @@ from __future__ import annotations
 import json
 import logging
 import math
-import traceback
 from collections.abc import Callable
 
 from flask import Flask, Response, request
 from werkzeug.exceptions import HTTPException
+
+from gec.web.logs import place_of
 
 log = logging.getLogger("gec.web")
 
@@ -62,9 +63,7 @@ def problem_of(error: HTTPException) -> Problem:
 
 def internal(error: BaseException) -> Problem:
     """Log an unexpected error without its message, which may quote the text; return a 500."""
-    frames = traceback.extract_tb(error.__traceback__)
-    where = " < ".join(f"{frame.filename}:{frame.lineno}" for frame in reversed(frames[-6:]))
-    log.error("%s at %s", type(error).__name__, where or "an unknown place")
+    log.error("%s", place_of(error))
     return Problem(500, "internal", "something went wrong in the server; it has been logged")
 
 

@@ -6,16 +6,67 @@ import ipaddress
 import threading
 import time
 from collections import OrderedDict
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Protocol
+
+if TYPE_CHECKING:
+    from gec.web.config import Config
 
 MAX_CLIENTS = 10_000
+FAILURES = 30
+"""Wrong tokens a minute from a client, whatever its rate; after so many its tokens are ignored."""
+_DAY = 86_400
+
+
+@dataclass(slots=True)
+class Bucket:
+    """A client's tokens, and when they were counted; a new one holds None."""
+
+    tokens: float | None = None
+    then: float = 0.0
+
+
+class Buckets(Protocol):
+    """The buckets of the clients seen last."""
+
+    def __len__(self) -> int: ...
+
+    def of(self, client: str) -> AbstractContextManager[Bucket]:
+        """Hold a client's bucket, which nobody else changes while the context lasts."""
+        ...
+
+
+class OwnBuckets:
+    """Buckets of one process; those of clients not seen for longest are forgotten."""
+
+    def __init__(self, most: int) -> None:
+        self._most = most
+        self._lock = threading.Lock()
+        self._found: OrderedDict[str, Bucket] = OrderedDict()
+
+    def __len__(self) -> int:
+        return len(self._found)
+
+    @contextmanager
+    def of(self, client: str) -> Iterator[Bucket]:
+        with self._lock:
+            bucket = self._found.get(client, Bucket())
+            yield bucket
+            if bucket.tokens is not None:
+                self._found[client] = bucket
+                self._found.move_to_end(client)
+            if len(self._found) > self._most:
+                self._found.popitem(last=False)
 
 
 class RateLimit:
     """A bucket for each client that holds ``amount`` tokens and refills within ``seconds``.
 
     If there are more clients than ``most``, those not seen for longest are forgotten. An IPv6
-    client is a /64 network, because one person may own all its addresses.
+    client is a /64 network, because one person may own all its addresses. ``buckets`` may be
+    those that several processes share.
     """
 
     def __init__(
@@ -25,14 +76,12 @@ class RateLimit:
         *,
         most: int = MAX_CLIENTS,
         clock: Callable[[], float] = time.monotonic,
+        buckets: Buckets | None = None,
     ) -> None:
         self._pace = amount / seconds
         self._size = max(1.0, amount)
-        self._most = most
         self._clock = clock
-        self._lock = threading.Lock()
-        # by client: tokens, and when they were counted
-        self._buckets: OrderedDict[str, tuple[float, float]] = OrderedDict()
+        self._buckets = OwnBuckets(most) if buckets is None else buckets
 
     def __len__(self) -> int:
         return len(self._buckets)
@@ -44,24 +93,43 @@ class RateLimit:
         """
         if self._pace <= 0:
             return 0.0
-        client, now = client_of(address), self._clock()
         cost = min(cost, self._size)
-        with self._lock:
-            tokens, then = self._buckets.pop(client, (self._size, now))
-            tokens = min(self._size, tokens + (now - then) * self._pace)
+        with self._buckets.of(client_of(address)) as bucket:
+            now = self._clock()
+            tokens = self._size
+            if bucket.tokens is not None:
+                tokens = min(self._size, bucket.tokens + (now - bucket.then) * self._pace)
             allowed = tokens >= cost
-            self._buckets[client] = (tokens - cost * allowed, now)
-            if len(self._buckets) > self._most:
-                self._buckets.popitem(last=False)
+            bucket.tokens, bucket.then = tokens - cost * allowed, now
         return 0.0 if allowed else (cost - tokens) / self._pace
 
     def give_back(self, address: str) -> None:
         """Undo a :meth:`take` of one token."""
-        client = client_of(address)
-        with self._lock:
-            if client in self._buckets:
-                tokens, then = self._buckets[client]
-                self._buckets[client] = (min(self._size, tokens + 1), then)
+        with self._buckets.of(client_of(address)) as bucket:
+            if bucket.tokens is not None:
+                bucket.tokens = min(self._size, bucket.tokens + 1)
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """What a client may ask of the server in a time."""
+
+    requests: RateLimit
+    failures: RateLimit
+    feedback: RateLimit  # bytes that it has stored
+
+
+def limits_of(config: Config, shared: Callable[[str], Buckets] | None = None) -> Limits:
+    """Return the limits of the settings; ``shared`` gives the buckets of a name to share."""
+
+    def limit(name: str, amount: float, seconds: float = 60.0) -> RateLimit:
+        return RateLimit(amount, seconds, buckets=shared(name) if shared else None)
+
+    return Limits(
+        requests=limit("requests", config.rate),
+        failures=limit("failures", FAILURES),
+        feedback=limit("feedback", config.feedback_quota, _DAY),
+    )
 
 
 def client_of(address: str) -> str:

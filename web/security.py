@@ -18,7 +18,7 @@ from gec.web.config import Config
 from gec.web.forms import parameters
 from gec.web.problems import Problem
 from gec.web.proxies import address_of
-from gec.web.rates import RateLimit
+from gec.web.rates import FAILURES, Limits, RateLimit
 
 CONTENT_SECURITY_POLICY = (
     "default-src 'self'; base-uri 'none'; object-src 'none'; form-action 'self'; "
@@ -36,14 +36,11 @@ HEADERS = {
 APIS = ("/api/", "/v2/")
 NEED_TOKEN = ("/api/", "/v2/check", "/v2/words", "/metrics")
 UNLIMITED = ("/healthz", "/readyz", "/v2/healthcheck", "/static/")
-FAILURES = 30
-"""Wrong tokens a minute from a client, whatever its rate; after so many its tokens are ignored."""
 
 
-def register(app: Flask, config: Config) -> None:
+def register(app: Flask, config: Config, limits: Limits) -> None:
     """Make an application check every request before its view, and complete every answer."""
-    limit = RateLimit(config.rate)
-    failures = RateLimit(FAILURES)
+    limit, failures = limits.requests, limits.failures
     hosts = Hosts(config.host, config.allowed_host)
 
     @app.before_request
@@ -196,7 +193,7 @@ def _allow_origin(response: Response, allowed: Sequence[str]) -> None:
             return
     headers["Access-Control-Allow-Origin"] = "*" if "*" in allowed else str(origin)
     headers["Cross-Origin-Resource-Policy"] = "cross-origin"
-    headers["Access-Control-Expose-Headers"] = "Retry-After"
+    headers["Access-Control-Expose-Headers"] = "Retry-After, X-Request-Id"
     if _is_preflight():
         headers["Access-Control-Allow-Methods"] = "GET, POST"
         headers["Access-Control-Allow-Headers"] = "Authorization, Content-Type"

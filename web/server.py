@@ -7,7 +7,6 @@ import logging
 import os
 import signal
 import socket
-import sys
 import time
 from collections.abc import Callable
 from dataclasses import fields
@@ -21,6 +20,7 @@ from waitress.task import ErrorTask
 from waitress.wasyncore import dispatcher
 
 from gec.errors import InputError
+from gec.web import logs
 from gec.web.app import create_app, engine_of
 from gec.web.config import Config, configure, read_token
 from gec.web.problems import Problem, render
@@ -28,6 +28,8 @@ from gec.web.security import HEADERS
 
 log = logging.getLogger("gec.web")
 HEADER_BYTES = 2**18
+TICK = 0.2
+"""Seconds within which the main loop looks after anything but connections."""
 
 
 class _ErrorTask(ErrorTask):  # type: ignore[misc]
@@ -41,7 +43,8 @@ class _ErrorTask(ErrorTask):  # type: ignore[misc]
         path = getattr(self.request, "path", "")  # missing if the first line is not HTTP
         body, kind = render(Problem(error.code, code, message), path)
         self.status = f"{error.code} {error.reason}"
-        self.response_headers += [("Content-Type", kind), *HEADERS.items()]
+        id = logs.refused(getattr(self.request, "command", None) or "", error.code)
+        self.response_headers += [("Content-Type", kind), *HEADERS.items(), (logs.REQUEST_ID, id)]
         self.set_close_on_finish()
         data = body.encode()
         self.content_length = len(data)
@@ -57,13 +60,28 @@ class _Channel(HTTPChannel):  # type: ignore[misc]
 
 
 class Server:
-    """One listening socket, the threads behind it, and an orderly end."""
+    """One listening socket, the threads behind it, and an orderly end.
 
-    def __init__(self, app: Flask, config: Config) -> None:
+    Args:
+        app: what :func:`gec.web.app.create_app` made.
+        config: the settings.
+        listening: a bound socket to use, which other processes may use, too.
+        tick: called by :meth:`run` several times a second.
+    """
+
+    def __init__(
+        self,
+        app: Flask,
+        config: Config,
+        listening: socket.socket | None = None,
+        tick: Callable[[], None] | None = None,
+    ) -> None:
         self._app = app
         self._config = config
         self._stopping = False
-        listening = _listen(config.host, config.port)
+        self._tick = tick or (lambda: None)
+        self._ticked = 0.0
+        listening = listening or listen(config.host, config.port)
         self._waitress = create_server(
             app,
             sockets=[listening],
@@ -77,8 +95,7 @@ class Server:
         )
         self._waitress.channel_class = _Channel
         self._waitress.draining = False
-        host, port = listening.getsockname()[:2]
-        self.address = f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"
+        self.address = address_of(listening)
 
     def stop(self) -> None:
         """Make :meth:`run` end soon; safe in a signal handler and from another thread."""
@@ -102,8 +119,11 @@ class Server:
     def _loop(self, go_on: Callable[[], bool]) -> None:
         while go_on():
             self._waitress.asyncore.loop(
-                timeout=0.2, use_poll=True, map=self._waitress._map, count=1
+                timeout=TICK, use_poll=True, map=self._waitress._map, count=1
             )
+            if time.monotonic() - self._ticked >= TICK:
+                self._ticked = time.monotonic()
+                self._tick()
 
     def _channels(self) -> list[Any]:
         return list(self._waitress.active_channels.values())
@@ -119,7 +139,12 @@ class Server:
         return busy
 
 
-def _listen(host: str, port: int) -> socket.socket:
+def listen(host: str, port: int) -> socket.socket:
+    """Return a bound socket.
+
+    Raises:
+        InputError: the address cannot be listened on.
+    """
     try:
         found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)
         family, kind, protocol, _, address = found[0]
@@ -136,15 +161,25 @@ def _listen(host: str, port: int) -> socket.socket:
     return listening
 
 
+def address_of(listening: socket.socket) -> str:
+    """Return the address of a bound socket, for people."""
+    host, port = listening.getsockname()[:2]
+    return f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"
+
+
+def announce(address: str) -> None:
+    """Say on standard output that requests are served."""
+    print(f"gec serves {address}/ (Ctrl-C ends it)", flush=True)
+
+
 def main(args: argparse.Namespace) -> int:
     """``gec serve``"""
-    logging.basicConfig(
-        stream=sys.stderr,
-        level=args.log_level.upper(),
-        format="%(asctime)s %(levelname)s %(message)s",
-    )
-    logging.getLogger("waitress").setLevel(max(logging.WARNING, logging.getLogger().level))
     config = configuration(args)
+    logs.set_up(args.log_level, config.log_format)
+    if config.workers > 1:
+        from gec.web.workers import serve
+
+        return serve(config, args.log_level)
     server = Server(create_app(config), config)
 
     def stop(number: int, frame: FrameType | None) -> None:
@@ -152,7 +187,7 @@ def main(args: argparse.Namespace) -> int:
 
     for number in (signal.SIGTERM, signal.SIGINT):
         signal.signal(number, stop)
-    print(f"gec serves {server.address}/ (Ctrl-C ends it)", flush=True)
+    announce(server.address)
     server.run()
     return 0
 

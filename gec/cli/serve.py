@@ -14,7 +14,7 @@ _METAVARS = {
     "host": "ADDRESS", "model": "NAME", "device": "DEVICE", "precision": "TYPE",
     "setting": "NAME", "timeout": "SECONDS", "drain": "SECONDS", "max_body": "BYTES",
     "cors": "ORIGIN", "allowed_host": "HOST", "trusted_proxy": "ADDRESS", "picky": "NAME",
-    "feedback": "FILE.sqlite", "feedback_quota": "BYTES",
+    "log_format": "NAME", "feedback": "FILE.sqlite", "feedback_quota": "BYTES",
 }  # fmt: skip
 _NOT_ON_THE_LINE = {"token"}  # everybody on the machine can read a command line
 

@@ -100,8 +100,9 @@ def load(name: str = "") -> Library:
         raise ConfigError(f"no kernels {name}: {error}") from None
     usable = handle.gec_kernel_names().decode()
     if name not in ("", *usable.split()):
-        known = "this machine does not have" if name in NAMES else "there is no"
-        raise ConfigError(f"{known} kernels {name!r}: there are {usable.replace(' ', ', ')}")
+        where = " for this processor" if name in NAMES else ""
+        choice = usable.replace(" ", ", ")
+        raise ConfigError(f"there are no kernels {name!r}{where}: name one of {choice}")
     return Library(handle, name or usable.split()[0])
 
 
@@ -127,7 +128,7 @@ def _chosen(name: str) -> Library | None:
     try:
         return load(name)
     except ConfigError as error:
-        raise ConfigError(f"{VARIABLE}={name}: {error}, and off") from None
+        raise ConfigError(f"{VARIABLE}={name}: {error} or off") from None
 
 
 def describe() -> str:

@@ -124,7 +124,7 @@ def test_only_missing_system_packages_are_installed(present: bool, tmp_path: Pat
     else:
         update, install = log.read_text().splitlines()
         assert "update" in update
-        assert "g++ neovim python3-dev" in install
+        assert "g++ neovim nginx python3-dev" in install
         assert "chromium" not in install
 
 

@@ -216,22 +216,28 @@ def _distance(old: Sequence[str], new: Sequence[str]) -> float:
 
 @lru_cache(maxsize=2**14)
 def _letter_distance(old: str, new: str) -> float:
-    """Return Levenshtein's distance as a share of the longer string's length."""
+    """Return how many letters differ as a share of the longer string's length.
+
+    A letter put in, taken out, replaced, or swapped with its neighbour counts one (optimal string
+    alignment): "teh" is as near to "the" as a misspelling can be.
+    """
     full = (1 << len(old)) - 1
     last = 1 << len(old) - 1
     equal: dict[str, int] = {}
     for place, letter in enumerate(old):
         equal[letter] = equal.get(letter, 0) | 1 << place
     more, less, distance = full, 0, len(old)  # bits: where a column's numbers grow, and shrink
-    for letter in new:  # Hyyrö 2003, figure 3
+    before = level = 0
+    for letter in new:  # Hyyrö 2003, figures 3 and 4
         same = equal.get(letter, 0)
-        level = (((same & more) + more) ^ more) | same
+        swapped = ((~level & same) << 1) & before
+        level = ((((same & more) + more) ^ more) | same | less | swapped) & full
         down = less | full & ~(level | more)
         up = more & level
         distance += bool(down & last) - bool(up & last)
         down, up = down << 1 | 1, up << 1
-        less, more = down & (same | less), up | full & ~(same | less | down)
-        less, more = less & full, more & full
+        less, more = down & level & full, (up | ~(level | down)) & full
+        before = same
     return distance / max(len(old), len(new))
 
 

@@ -32,7 +32,7 @@ class Evidence:
         fluency: nats by which the n-gram model prefers the edited sentence; 0 without one.
         others: how many more edits the model proposes in the same sentence.
         distance: how far the letters put there are from those replaced, as a share of the longer
-            ones (Levenshtein's distance, 0 to 1); 0 where nothing is replaced.
+            ones (optimal string alignment, 0 to 1); 0 where nothing is replaced.
     """
 
     start: int

@@ -246,7 +246,7 @@ def test_our_own(folder: Path) -> None:
 
 def test_everything_leaves_no_edit_out() -> None:
     own = Own(gec.load("en", device="cpu"))
-    texts = ["He go to school every days .", "It depend of the weather"]
+    texts = ["He go to school every days .", "On the evening I usually cook the dinner ."]
     found = own.check(texts, EVERYTHING)
     assert found == [
         [Fix(e.start, e.end, e.replacement) for e in c.edits]

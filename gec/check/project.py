@@ -29,7 +29,7 @@ from gec.files import read_document
 if TYPE_CHECKING:
     from gec.correct.options import Options
 
-CHECK_CONFIDENCE = 0.55
+CHECK_CONFIDENCE = 0.65
 """The least confidence of a finding of ``gec correct --check`` where nobody asks for another.
 
 So chosen that good documentation has less than one finding in 1,000 words (docs/ci.md).

@@ -512,8 +512,9 @@ def test_words_for_the_dictionaries(
     assert Path(mine) == tmp_path / "config" / "gec" / "dictionary.txt"
     assert Path(mine).read_text() == "mispel\n"
     Path(mine).unlink()
+    editor.told.clear()
     editor.notify("textDocument/didSave", textDocument={"uri": uri_of(mine)})
-    editor.wait(lambda: actions(editor, uri, where))
+    assert spans(text, editor.diagnostics(uri, 1)) == ["mispel", "go"]
     editor.told.clear()
     words = run(editor, offered(editor, uri, where, "Add “mispel” to the project's dictionary"))
     assert spans(text, editor.diagnostics(uri, 1)) == ["go"]

@@ -48,6 +48,8 @@ class Reading:
 
         They are those behind the last three that are the same in both, if most of them changed.
         """
+        if not self.edits:
+            return 0
         at, changed = self.end, 0
         for edit in reversed(self.edits):
             if at - edit.source_end >= 3:
@@ -71,6 +73,12 @@ class Done:
         if len(self.job.words) < 2 * LOST_WORDS:
             return False
         return self.hypothesis.truncated or self.reading.missing() >= LOST_WORDS
+
+    @property
+    def unchanged(self) -> bool:
+        """Whether the window is a whole sentence in which the model changes nothing."""
+        reading = self.reading
+        return reading.start == 0 and reading.whole and not reading.edits
 
 
 def read(job: Job, hypothesis: Hypothesis, subwords: WordCodec) -> Reading:

@@ -245,11 +245,16 @@ def model_word(word: Word) -> str:
     return word.text.replace(" ", "\u00a0") if word.protected else word.text
 
 
-def _seen(words: Sequence[Word], respelt: Mapping[int, tuple[str, float]]) -> list[str]:
+def model_words(words: Sequence[Word]) -> list[str]:
     """Return the words as the model sees them."""
+    texts = [word.text for word in words]
+    return [model_word(word) for word in words] if " " in "".join(texts) else texts
+
+
+def _seen(words: Sequence[Word], respelt: Mapping[int, tuple[str, float]]) -> list[str]:
+    """Return the words as the model sees them after the speller."""
     if not respelt:
-        texts = [word.text for word in words]
-        return [model_word(word) for word in words] if " " in "".join(texts) else texts
+        return model_words(words)
     seen: list[str] = []
     for place, word in enumerate(words):
         if place in respelt:

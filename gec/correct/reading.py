@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
-from gec.correct.plan import Job, model_word
+from gec.correct.plan import Job, model_words
 from gec.correct.result import ENDLESS, TOO_LONG, Warning
 from gec.decoding.decoder import Hypothesis
 from gec.edits.align import align
@@ -87,7 +87,7 @@ def read(job: Job, hypothesis: Hypothesis, subwords: WordCodec) -> Reading:
     if not lost and not job.respelt and tuple(hypothesis.tokens) == job.ids:  # as most are
         return Reading(job.start, job.end, job.whole, [], [], [], [], {})
     spans = subwords.decode_spans(hypothesis.tokens)
-    seen, words = [model_word(word) for word in job.words], [word for word, _, _ in spans]
+    seen, words = model_words(job.words), [word for word, _, _ in spans]
     first, last = _followed(seen, words) if lost else (len(seen), len(words))
     logprobs = hypothesis.logprobs
     end = math.exp(logprobs[-1])

@@ -83,6 +83,8 @@ def protected_spans(
     """
     flat = unify_newlines(text)
     found: list[Span] = []
+    if not (dictionary or spans or "`" in flat or "~~~" in flat or _HINT.search(flat)):
+        return found  # as in most sentences: every rule needs one of these
     for rule in (_regions, _front_matter, _fences, _comments, _raw_elements, _inline):
         found += rule(flat)
     if "`" in flat:

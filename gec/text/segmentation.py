@@ -101,13 +101,14 @@ def _set(words: str) -> frozenset[str]:
     return frozenset(words.split())
 
 
-def _words(text: str, start: int, end: int, protected: Sequence[Span]) -> Iterator[Word]:
-    """Yield the words of a sentence and what is protected in it."""
+def _words(text: str, start: int, end: int, protected: Sequence[Span]) -> list[Word]:
+    """Return the words of a sentence and what is protected in it."""
+    words: list[Word] = []
     for span in protected:
-        yield from split_words(text[start : span[0]], start)
-        yield Word(normalise(text[slice(*span)]), *span, protected=True)
+        words += split_words(text[start : span[0]], start)
+        words.append(Word(normalise(text[slice(*span)]), *span, protected=True))
         start = span[1]
-    yield from split_words(text[start:end], start)
+    return words + split_words(text[start:end], start)
 
 
 # ------------------------------------------------------------------------------------- blocks

@@ -225,8 +225,9 @@ def test_mask_and_newlines_keep_offsets() -> None:
 
 _PIECES = (
     *"ab Aé1.:/@\\<>&;{}$%#()[]_-+'=\n\t",
-    "http://a.b/(c)", "www.a", "a@b.c", "/usr/a", "C:\\a b", '<a href="b c">', "<A B>", "</a >", "{{ a }}",
-    "{% a b %}", "${A}", "%(a)s", ":a_b:", "](a b)", "](a)", "1.2.3", "f()", "aB", "\u2028", "\u00a0",
+    "http://a.b/(c)", "www.a", "a@b.c", "/usr/a", "C:\\a b", '<a href="b c">', "<A B>", "</a >",
+    "{{ a }}", "{% a b %}", "${A}", "%(a)s", ":a_b:", "](a b)", "](a)", "1.2.3", "f()", "aB",
+    "\u2028", "\u00a0",
 )  # fmt: skip
 
 

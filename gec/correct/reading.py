@@ -28,8 +28,8 @@ class Reading:
         start, end: the first word that the output is for, and the one after the last.
         whole: the sentence ends with it.
         words: the output's words.
-        probabilities: of each word the least of its tokens', then EOS's.
-        entries: of each word its first token's, then EOS's.
+        spans: the tokens of all words that the model wrote, ``words`` and those behind them.
+        logprobs: of all tokens and EOS.
         edits: from the sentence's words (not the window's) to the output's.
         respelt: the places of the words that the speller replaced, with its confidences.
     """
@@ -38,10 +38,19 @@ class Reading:
     end: int
     whole: bool
     words: list[str]
-    probabilities: list[float]
-    entries: list[float]
+    spans: Sequence[tuple[str, int, int]]
+    logprobs: Sequence[float]
     edits: list[WordEdit]
     respelt: dict[int, float]
+
+    def probability(self, first: int, last: int) -> float:
+        """Return the least probability of the tokens of some words; without words 1."""
+        spans = self.spans[first:last]
+        return min((math.exp(min(self.logprobs[a:b])) for _, a, b in spans), default=1.0)
+
+    def entry(self, place: int) -> float:
+        """Return the probability of a word's first token, behind the last word EOS's."""
+        return math.exp(self.logprobs[self.spans[place][1] if place < len(self.spans) else -1])
 
     def missing(self) -> int:
         """Return how many words at the end the output does not follow.
@@ -89,15 +98,13 @@ def read(job: Job, hypothesis: Hypothesis, subwords: WordCodec) -> Reading:
     spans = subwords.decode_spans(hypothesis.tokens)
     seen, words = model_words(job.words), [word for word, _, _ in spans]
     first, last = _followed(seen, words) if lost else (len(seen), len(words))
-    logprobs = hypothesis.logprobs
-    end = math.exp(logprobs[-1])
     return Reading(
         job.start,
         job.places[first] if first < len(seen) else job.end,
         job.whole and not lost,
         words[:last],
-        [*(math.exp(min(logprobs[a:b])) for _, a, b in spans), end][: last + 1],
-        [*(math.exp(logprobs[a]) for _, a, _ in spans), end][: last + 1],
+        spans,
+        hypothesis.logprobs,
         [job.place(edit) for edit in align(seen[:first], words[:last])],
         {job.places[i]: confidence for i, (_, confidence) in job.respelt.items()},
     )

@@ -248,10 +248,10 @@ class Subwords:
         return bare != piece, bytes(BYTE_OF[char] for char in bare)
 
     def _encode_word_uncached(self, word: str) -> tuple[int, ...]:
-        ids = self._analysed(word)
-        return ids if ids is not None and self.decode(ids) == [word] else self._plain(word)
+        return self._analysed(word) or self._plain(word)
 
     def _analysed(self, word: str) -> tuple[int, ...] | None:
+        """Return case, base and inflection as ids if they are decoded to the word again."""
         lowered = word.lower()
         case: int | None = None
         if word != lowered and word != "I":
@@ -265,9 +265,14 @@ class Subwords:
             lowered = word
         base, marker = self._inflections.split(lowered)
         ids = self._plain(base)
-        if case is not None:
-            ids = (case, *ids)
-        return (*ids, _MARKER_IDS[marker]) if marker else ids
+        pieces = [*map(self._raw.__getitem__, ids)]
+        written = b"".join([piece for _, piece in pieces])
+        if any(begins for begins, _ in pieces[1:]) or not written:
+            return None  # more words than one, or none
+        if self._surface[written, marker, case] != word:
+            return None
+        cased = ids if case is None else (case, *ids)
+        return (*cased, _MARKER_IDS[marker]) if marker else cased
 
     def _plain(self, word: str) -> tuple[int, ...]:
         if self._model is not None and word.isascii() and word.isalpha():  # ten times as fast

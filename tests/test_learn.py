@@ -131,7 +131,7 @@ def test_forms_of_a_word_count_together(speller: Speller) -> None:
     text = (
         "We use Kubernetes. They use Kubernetes' path. The dataclasses have dataclass-like paths, "
     )
-    text += "and this dataclass. Dataclasses have paths. Have we KUBERNETES?"
+    text += "and this dataclass. Dataclasses have paths. Have we KUBERNETES? Use a dataclass."
     assert learned(speller, text) == [
         "dataclass", "Dataclasses", "dataclasses", "KUBERNETES", "Kubernetes",
     ]  # fmt: skip

@@ -34,7 +34,7 @@ from gec.text.spelling import Speller, neighbours
 FEWEST = 3
 """In so many sentences a word must stand to be a term."""
 SURE, MANY = 0.5, 10
-"""A word is no term if the speller is so sure what is meant, unless it stands in many sentences."""
+"""A word is no term if the speller is so sure that it is wrong, unless many sentences have it."""
 IN_CODE = 2
 """A word that stands so often outside of prose is a name, whatever other words it resembles."""
 _SHORTEST = 3  # letters: the speller leaves shorter words alone
@@ -172,11 +172,12 @@ class Vocabulary:
         return self._recurring.get((first, length), [])
 
     def _meant(self, word: str, name: bool) -> str | None:
-        """Return what the speller takes an unknown word for; None if it is not sure."""
+        """Return what the speller takes an unknown word for; None if it may be right."""
         if not word.isascii():
             return None  # it leaves such words alone
-        best = self._speller.suggest(word.capitalize() if name else word)[:1]
-        return best[0].word if best and best[0].confidence >= SURE else None
+        found = self._speller.suggest(word.capitalize() if name else word)
+        sure = sum(suggestion.confidence for suggestion in found) >= SURE
+        return found[0].word if found and sure else None
 
 
 @dataclass(frozen=True, slots=True)

@@ -226,6 +226,11 @@ def run(*arguments: str) -> int:
     return main(["correct", "--check", "--learn", *arguments])
 
 
+def files() -> dict[Path, tuple[int, int]]:
+    """All files; a file that is written anew is another one."""
+    return {p: (p.stat().st_ino, p.stat().st_mtime_ns) for p in Path().rglob("*") if p.is_file()}
+
+
 REPORT = (
     "+ Frobnicator frobnicator (3 sentences)\n"
     "? recieve (3 sentences): a common misspelling of “receive”\n"
@@ -252,13 +257,13 @@ def test_the_command(known: None, capsys: Capture, monkeypatch: pytest.MonkeyPat
 
 def test_a_second_run_changes_nothing(known: None, capsys: Capture) -> None:
     run()
-    before = {path: path.stat() for path in Path().rglob("*")}
+    before = files()
     capsys.readouterr()
     assert run() == 0
     out, err = capsys.readouterr()
     assert out == REPORT.partition("\n")[2]
     assert "gec-words.txt: 0 words added" in err
-    assert {path: path.stat() for path in Path().rglob("*")} == before
+    assert files() == before
 
 
 @pytest.mark.parametrize(

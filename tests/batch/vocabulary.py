@@ -4,12 +4,12 @@
     python tests/batch/vocabulary.py --typos typos.tsv --write docs/ci.md
 
 Two kinds of projects: the descriptions of the packages of findings.py, one project each, and the
-docstrings and comments of installed packages. In copies of the latter, right words are replaced by
-misspellings, each one to four times, and those that are learned are counted: listed ones (the
-speller's lists), typing slips (one letter dropped, doubled, replaced, or swapped with the next),
-and those of a file with a misspelling, a tab and its correction in each line; of the last two kinds
-only those that no list has. ``--write`` puts the tables into a page, between its lines
-``<!-- learn: begin -->`` and ``<!-- learn: end -->``.
+docstrings and comments of installed packages, whose findings are counted with ``--docstrings``. In
+copies of the latter, right words are replaced by misspellings, each one to four times, and those
+that are learned are counted: listed ones (the speller's lists), typing slips (one letter dropped,
+doubled, replaced, or swapped with the next), and those of a file with a misspelling, a tab and its
+correction in each line; of the last two kinds only those that no list has. ``--write`` puts the
+tables into a page, between its lines ``<!-- learn: begin -->`` and ``<!-- learn: end -->``.
 """
 
 from __future__ import annotations
@@ -229,6 +229,9 @@ def mistakes(projects: Sequence[Project], kinds: Mapping[str, Pairs], speller: S
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--typos", metavar="FILE", help="misspelling, tab, correction")
+    parser.add_argument(
+        "--docstrings", action="store_true", help="count findings in docstrings, too"
+    )
     parser.add_argument("--write", metavar="PAGE", help="put the tables into a page")
     parser.add_argument("--model", default="en", metavar="NAME")
     args = parser.parse_args()
@@ -239,16 +242,17 @@ def main() -> None:
         kinds["of other people, in no list"] = typos(args.typos, speller)
     parts = [mistakes(unseen, kinds, speller)]
     print(parts[-1], flush=True)
-    for title, projects in (
-        (f"descriptions of {len(CHOSEN) + len(FRESH)} packages", [*described()]),
-        (f"docstrings of {' '.join(LOOKED_AT)}", [*packages(LOOKED_AT)]),
-        (f"docstrings of {' '.join(UNSEEN)}", unseen),
-    ):
+    groups = {f"descriptions of {len(CHOSEN) + len(FRESH)} packages": [*described()]}
+    if args.docstrings:
+        groups[f"docstrings of {' '.join(LOOKED_AT)}"] = [*packages(LOOKED_AT)]
+        groups[f"docstrings of {' '.join(UNSEEN)}"] = unseen
+    for title, projects in groups.items():
         parts.append(compare(title, projects, speller, corrector))
         print(f"\n{parts[-1]}", flush=True)
     if args.write:
         facts = corrector.info()
         own = " --typos typos.tsv" if args.typos else ""
+        own += " --docstrings" if args.docstrings else ""
         body = "\n\n".join([*parts[1:], parts[0]])
         text = (
             f"Measured {date.today()} with the bundle `{facts['bundle']}` ({facts['precision']}).\n"

@@ -40,7 +40,8 @@ CHECKED_WORDS = 3000
 """Of a package's docstrings: so many words are checked; all are read for --learn."""
 LOOKED_AT = ("pydantic",)
 """Packages whose words were looked at when the rules were written."""
-UNSEEN = "click flask httpx jinja2 werkzeug".split()
+PACKAGES = "click flask httpx jinja2 werkzeug".split()
+"""Their words were not; of three of them the planted misspellings that were learned were."""
 TIMES, HEADS = (1, 2, 3, 4), ("once", "twice", "3 times", "4 times")
 PLANTED = 20
 """Misspellings of each kind that are planted in a project once, and as many twice, and so on."""
@@ -236,16 +237,16 @@ def main() -> None:
     parser.add_argument("--model", default="en", metavar="NAME")
     args = parser.parse_args()
     speller, corrector = load_speller(args.model), load(args.model, min_confidence=0.0)
-    unseen = [*packages(UNSEEN)]
+    others = [*packages(PACKAGES)]
     kinds = {"in the speller's lists": listed(speller), "typing slips in no list": slips(speller)}
     if args.typos:
         kinds["of other people, in no list"] = typos(args.typos, speller)
-    parts = [mistakes(unseen, kinds, speller)]
+    parts = [mistakes(others, kinds, speller)]
     print(parts[-1], flush=True)
     groups = {f"descriptions of {len(CHOSEN) + len(FRESH)} packages": [*described()]}
     if args.docstrings:
         groups[f"docstrings of {' '.join(LOOKED_AT)}"] = [*packages(LOOKED_AT)]
-        groups[f"docstrings of {' '.join(UNSEEN)}"] = unseen
+        groups[f"docstrings of {' '.join(PACKAGES)}"] = others
     for title, projects in groups.items():
         parts.append(compare(title, projects, speller, corrector))
         print(f"\n{parts[-1]}", flush=True)

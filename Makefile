@@ -13,8 +13,8 @@
 #               (PYTHONS="python3.12 python3.13" for more interpreters than that of .venv)
 # make clean    remove everything that is not in the repository
 #
-# Needs make and Python 3.11 or later with venv; everything else goes into .venv. Another
-# interpreter: make test PYTHON=python3.12
+# Needs make and Python 3.11 or later with venv; everything else goes into .venv, without a C compiler
+# on the machine a package with one, too. Another interpreter: make test PYTHON=python3.12
 
 PYTHON ?= python3
 PYTEST_ARGS ?=
@@ -150,6 +150,9 @@ system-packages:
 	@[ -x $(BIN)/python ] || $(PYTHON) -m venv .venv || { rm -rf .venv; exit 1; }
 	@echo "Setting up .venv (the first time this takes some minutes)"
 	@$(PIP_INSTALL) setuptools
+	@$(BIN)/python models/native/build.py >/dev/null 2>&1 || { \
+		echo "No C compiler starts here: the package ziglang compiles the library"; \
+		$(PIP_INSTALL) ziglang || echo "The library is left out: the extra torch computes instead" >&2; }
 	@touch $@
 
 # A room that appears later changes what the editable installation maps.

@@ -11,6 +11,8 @@
 # make wheels   the source distribution and a wheel for every platform, in dist/
 # make check-wheels   make wheels, then check them: contents, libraries, empty environments
 #               (PYTHONS="python3.12 python3.13" for more interpreters than that of .venv)
+# make image-check  build the image of web/deploy/Dockerfile, run it and ask it; needs podman or docker
+#               (CONTAINERS="podman --runtime runc" IMAGE_BUILD="options" IMAGE_RUN="options")
 # make clean    remove everything that is not in the repository
 #
 # Needs make and Python 3.11 or later with venv; everything else goes into .venv, without a C compiler
@@ -34,7 +36,7 @@ PIP_INSTALL := $(BIN)/python -m pip --disable-pip-version-check --no-input insta
 	--no-build-isolation --constraint constraints.txt
 
 .PHONY: demo test test-fairseq .venv-fairseq lint types sanitize format docs bench model-wheel vscode wheels \
-	check-wheels clean system-packages
+	check-wheels image-check clean system-packages
 .DELETE_ON_ERROR:
 
 demo: .venv/.runtime
@@ -127,6 +129,20 @@ check-wheels: wheels .venv/.tests
 	$(BIN)/python -m twine check --strict dist/gec_toolkit-*
 	$(BIN)/check-wheel-contents dist/gec_toolkit-*.whl
 	GEC_DIST="$(CURDIR)/dist" GEC_PYTHONS="$(PYTHONS)" $(BIN)/python -m pytest -v tests/packages
+
+# Podman's own format has no health check. Without a registry, a base image is made in three lines
+# (docs/server.md).
+CONTAINERS ?= $(notdir $(firstword $(shell command -v podman docker)))
+IMAGE_FORMAT = $(if $(findstring podman,$(CONTAINERS)),--format docker)
+IMAGE_BUILD ?=
+IMAGE_RUN ?=
+
+image-check: .venv/.tests
+	@[ -n "$(CONTAINERS)" ] || \
+		{ echo "make image-check builds and runs an image: install podman or docker" >&2; exit 1; }
+	$(CONTAINERS) build --file web/deploy/Dockerfile --tag gec $(IMAGE_FORMAT) $(IMAGE_BUILD) .
+	GEC_IMAGE=gec GEC_CONTAINERS="$(CONTAINERS)" GEC_RUN="$(IMAGE_RUN)" \
+		$(BIN)/python -m pytest -v tests/web/test_image.py
 
 clean:
 	rm -rf .venv .venv-fairseq build dist *.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis

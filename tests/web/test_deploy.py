@@ -9,9 +9,11 @@ import shutil
 import socket
 import subprocess
 import time
-from collections.abc import Callable, Iterator
+import tomllib
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import ExitStack, closing
 from dataclasses import fields
+from importlib.metadata import requires
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
@@ -21,6 +23,8 @@ import requests
 import yaml
 from fake_web import WebCorrector
 from flask.testing import FlaskClient
+from packaging.requirements import Requirement
+from packaging.utils import canonicalize_name
 from requests.adapters import HTTPAdapter
 
 from gec.cli import build_parser
@@ -91,6 +95,34 @@ def test_the_image_has_what_it_copies_and_says_what_it_runs() -> None:
     assert re.findall(r"^USER (\S+)$", text, re.MULTILINE) == ["10001:10001"]
     values = dict(re.findall(r"\b(GEC_\w+)=(\S+)", text.split("ENV ")[1].split("\nUSER")[0]))
     configure({}, values)
+
+
+def _needed(names: Iterable[str], without: frozenset[str] = frozenset()) -> set[str]:
+    """Return the packages that some packages need, themselves included; not what ``without`` do."""
+    found: set[str] = set()
+    left = [Requirement(name) for name in names]
+    while left:
+        package = left.pop()
+        name = canonicalize_name(package.name)
+        if name in found or (package.marker and not package.marker.evaluate({"extra": ""})):
+            continue
+        found.add(name)
+        if name not in without:
+            left += map(Requirement, requires(name) or [])
+    return found
+
+
+def test_the_image_loses_what_only_downloads_of_tokenizers_need() -> None:
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
+    names = project["dependencies"] + project["optional-dependencies"]["serve"]
+    text = (DEPLOY / "Dockerfile").read_text("utf-8").replace("\\\n", " ")
+    (removed,) = re.findall(r"pip uninstall [^;&]*-version-check ([a-z0-9 -]+);", text)
+    needless = _needed(names) - _needed(names, without=frozenset({"tokenizers"}))
+    assert removed.split() == sorted(needless)
+
+
+def test_hadolint_accepts_the_dockerfile() -> None:
+    checked(tool("hadolint"), str(DEPLOY / "Dockerfile"))
 
 
 def test_the_unit_has_options_that_exist() -> None:

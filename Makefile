@@ -130,8 +130,8 @@ check-wheels: wheels .venv/.tests
 	$(BIN)/check-wheel-contents dist/gec_toolkit-*.whl
 	GEC_DIST="$(CURDIR)/dist" GEC_PYTHONS="$(PYTHONS)" $(BIN)/python -m pytest -v tests/packages
 
-# Podman's own format has no health check. Without a registry, a base image is made in three lines
-# (docs/server.md).
+# Podman's own format has no health check. Where no registry is reached, Debian's packages make the base
+# image (docs/server.md).
 CONTAINERS ?= $(notdir $(firstword $(shell command -v podman docker)))
 IMAGE_FORMAT = $(if $(findstring podman,$(CONTAINERS)),--format docker)
 IMAGE_BUILD ?=

@@ -20,7 +20,7 @@ from typing import TextIO
 
 BLOCK = re.compile(r"^( *)```(?:console)?\n((?:(?!\1```).*\n)*?) *```\n", re.MULTILINE)
 NOT_RUN = re.compile(r"\s*\*Not run by the tests: \S.+\.\*$", re.MULTILINE)
-PAGE_NOT_RUN = re.compile(r"^\*No command of this page is run by the tests: \S.+\.\*$", re.MULTILINE)
+NONE_RUN = re.compile(r"^\*No command of this page is run by the tests: \S.+\.\*$", re.MULTILINE)
 PORT = "8081"
 SECONDS = 500
 BUSY = re.compile(r"^gec: warning: the machine is busy .*\n", re.MULTILINE)
@@ -52,7 +52,7 @@ def steps(block: str) -> Iterator[Step]:
 
 def examples(page: str) -> Iterator[tuple[re.Match[str], list[Step], bool]]:
     """The blocks of a page with commands, those commands, and whether they are to be run."""
-    none = PAGE_NOT_RUN.search(page)
+    none = NONE_RUN.search(page)
     for block in BLOCK.finditer(page):
         found = [*steps(re.sub(f"^{block[1]}", "", block[2], flags=re.MULTILINE))]
         if found:

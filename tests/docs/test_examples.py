@@ -1,6 +1,6 @@
 """The console examples of all pages are run, or the page says why not.
 
-Run as a program it writes the outputs into the pages: ``python tests/docs/test_examples.py PAGE...``.
+Run as a program with names of pages it writes the outputs into them.
 """
 
 from __future__ import annotations

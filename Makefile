@@ -5,6 +5,7 @@
 # make sanitize the C kernel and damaged bundles under the address and undefined behaviour sanitizers
 # make docs     regenerate the option tables of docs/cli.md and the reference of docs/api.md
 # make site     the documentation as a site, in build/site
+# make diagrams draw the diagrams of the pages anew, for the site; needs npm
 # make bench    measure everything in docs/performance.md   (BENCH_FILE=conll13.m2; takes hours,
 #               on an idle machine)
 # make model-wheel   the large model as a wheel of its own, in dist/
@@ -34,7 +35,7 @@ TEST_EXTRAS := train,large,eval,checkers,serve,lsp,batch,convert,test,dev,site
 PIP_INSTALL := $(BIN)/python -m pip --disable-pip-version-check --no-input install --quiet \
 	--no-build-isolation --constraint constraints.txt
 
-.PHONY: demo test test-fairseq .venv-fairseq lint types sanitize format docs site bench model-wheel vscode wheels \
+.PHONY: demo test test-fairseq .venv-fairseq lint types sanitize format docs site diagrams bench model-wheel vscode wheels \
 	check-wheels clean system-packages
 .DELETE_ON_ERROR:
 
@@ -98,6 +99,12 @@ docs: .venv/.tests
 site: .venv/.site
 	NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build --strict --quiet
 	@echo "Open build/site/index.html"
+
+diagrams: .venv/.tests
+	@mkdir -p build/mermaid
+	npm pack --silent --pack-destination build/mermaid mermaid@11.17.2
+	tar -xzf build/mermaid/mermaid-11.17.2.tgz -C build/mermaid package/dist/mermaid.min.js
+	$(BIN)/python docs/diagrams.py build/mermaid/package/dist/mermaid.min.js
 
 # The tables of docs/performance.md. More sentences, another architecture: BENCH_OPTIONS.
 BENCH_OPTIONS ?= --sample 200 --replay 6+6x512 --replay 12+2x512 --vocabulary 16000

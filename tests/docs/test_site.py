@@ -137,11 +137,21 @@ def foreign(site: Path, html: dict[str, Html]) -> Iterator[str]:
 def test_the_site_shows_what_the_repository_shows(page: str, site: Path) -> None:
     """Python-Markdown here, CommonMark with tables there."""
     text = PAGES[page].read_text(encoding="utf-8")
+    text = re.sub(r"^```mermaid\n.*?^```", "", text, flags=re.MULTILINE | re.DOTALL)
     built = (site / page).with_suffix(".html").read_text(encoding="utf-8")
     article = re.search(r"<article[^>]*>(.*?)</article>", built, re.DOTALL)
     assert article
     expected = Html(MarkdownIt("commonmark").enable("table").render(text)).elements
     assert Html(article[1]).elements == expected
+
+
+def test_diagrams_are_pictures_in_the_colours_of_the_page(site: Path) -> None:
+    text = PAGES["architecture.md"].read_text(encoding="utf-8")
+    built = (site / "architecture.html").read_text(encoding="utf-8")
+    pictures = re.findall(r'<figure class="diagram"><svg .*?</svg></figure>', built)
+    assert len(pictures) == text.count("```mermaid") >= 4
+    assert "drafter.propose" in pictures[0]
+    assert all("fill:var(--md-default-fg-color)" in picture for picture in pictures)
 
 
 @pytest.fixture(scope="module")

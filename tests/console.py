@@ -18,8 +18,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TextIO
 
-BLOCK = re.compile(r"^( *)```(?:console)?\n((?:(?!\1```).*\n)*?) *```\n", re.MULTILINE)
-NOT_RUN = re.compile(r"\s*\*Not run by the tests: \S.+\.\*$", re.MULTILINE)
+BLOCK = re.compile(r"^( *)```\w*\n((?:(?! *```).*\n)*) *```\n", re.MULTILINE)
+NOT_RUN = re.compile(r"(?:\s|<!-- .*? -->)*\*Not run by the tests: \S.+\.\*$", re.MULTILINE)
 NONE_RUN = re.compile(r"^\*No command of this page is run by the tests: \S.+\.\*$", re.MULTILINE)
 PORT = "8081"
 SECONDS = 500
@@ -35,7 +35,7 @@ class Step:
 
     @property
     def command(self) -> str:
-        return self.written.removeprefix("$ ").replace("\\\n", "")
+        return self.written.removeprefix("$ ").replace("\\\n", "").rstrip("\n")
 
 
 def steps(block: str) -> Iterator[Step]:

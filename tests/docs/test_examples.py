@@ -5,6 +5,8 @@ Run as a program with names of pages it writes the outputs into them.
 
 from __future__ import annotations
 
+import doctest
+import gzip
 import io
 import re
 import sys
@@ -14,6 +16,8 @@ from pathlib import Path
 
 import console
 import pytest
+
+from gec.web import feedback
 
 ROOT = Path(__file__).resolve().parents[2]
 PATHS = [ROOT / "docs/index.md", *sorted((ROOT / "docs/start").glob("*.md"))]
@@ -42,7 +46,7 @@ FILES = {
         "docs/CHANGELOG.md": ERROR,
         "docs/guide.md": ERROR,
         "a.txt": ERROR,
-        "b.txt": ERROR,
+        "b.txt.gz": ERROR,
         "test.src": ERROR,
         "test.m2": f"S {ERROR}A 1 2|||R:VERB:SVA|||goes|||REQUIRED|||-NONE-|||0\n\n",
     },
@@ -56,9 +60,12 @@ def name(page: Path) -> str:
 def as_it_is(page: Path, folder: Path) -> str:
     """The page with the outputs that its commands print in a folder with the files they name."""
     (folder / ".git").mkdir()  # no settings from above
+    if page.name == "server.md":
+        feedback.Store(str(folder / "FILE.sqlite")).close()
     for file, text in FILES.get(name(page), {}).items():
         (folder / file).parent.mkdir(parents=True, exist_ok=True)
-        (folder / file).write_text(text, encoding="utf-8")
+        data = text.encode()
+        (folder / file).write_bytes(gzip.compress(data) if file.endswith(".gz") else data)
     text = page.read_text(encoding="utf-8")
     return console.rendered(text, folder, leave=LEFT_OUT.match, full=page in PATHS)
 
@@ -98,6 +105,32 @@ def test_every_path_is_run_whole() -> None:
         found = [*console.examples(page.read_text(encoding="utf-8"))]
         assert found
         assert all(run for _, _, run in found), name(page)
+
+
+@pytest.mark.parametrize("page", PAGES, ids=name)
+def test_every_command_has_a_prompt(page: Path) -> None:
+    """Otherwise nobody would run it."""
+    for block in console.BLOCK.finditer(page.read_text(encoding="utf-8")):
+        if not re.search(r"^ *\$ ", block[2], re.MULTILINE):
+            assert not re.match(r" *(?:gec|make|npm|pip|python3?) ", block[2]), block[2]
+
+
+def test_steps() -> None:
+    assert doctest.testmod(console) == (0, 1)
+
+
+def test_an_example_that_lies_is_found(tmp_path: Path) -> None:
+    page = "```console\n$ cat a\n1\n$ cat a\n2\n```\n\n    ```\n    $ echo 3\n    4\n    ```\n"
+    shown = console.rendered(page, tmp_path, leave=lambda _: False, full=True)
+    assert shown == page.replace("2\n", "1\n").replace("4\n", "3\n")
+    for note in (
+        "\n*Not run by the tests: no.*\n",
+        "\n*No command of this page is run by the tests: no.*\n",
+    ):
+        noted = f"```\n$ exit 3\n4\n```\n{note}"
+        assert console.rendered(noted, tmp_path, leave=lambda _: False, full=True) == noted
+    with pytest.raises(AssertionError, match="exit 3 ended with 3"):
+        console.rendered("```\n$ exit 3\n```\n", tmp_path, leave=lambda _: False, full=True)
 
 
 if __name__ == "__main__":

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import doctest
+import importlib.util
 import os
 import re
 import subprocess
@@ -10,6 +12,7 @@ from collections import Counter
 from collections.abc import Iterator
 from html.parser import HTMLParser
 from pathlib import Path
+from types import ModuleType
 from urllib.parse import unquote, urldefrag, urlsplit
 
 import pytest
@@ -122,7 +125,7 @@ def foreign(site: Path, html: dict[str, Html]) -> Iterator[str]:
     """What pages, styles and scripts would load."""
     for page, found in html.items():
         yield from (f"{page}: {link}" for link in found.loads if re.match(r"(\w+:)?//", link))
-        if "mermaid" in (site / page).read_text(encoding="utf-8"):
+        if 'class="mermaid' in (site / page).read_text(encoding="utf-8"):
             yield f"{page}: a diagram that the theme would fetch a program for"
     for path in site.rglob("*.css"):
         text = path.read_text(encoding="utf-8")
@@ -131,6 +134,22 @@ def foreign(site: Path, html: dict[str, Html]) -> Iterator[str]:
         if path.name != "search_index.js":  # that holds the texts of the pages
             found = re.findall(r"""([\"'`])((?:https?|wss?)://.*?)\1""", path.read_text("utf-8"))
             yield from (f"{path.name}: {link}" for _, link in found if link not in UNUSED)
+
+
+def test_links_across_the_border_of_docs() -> None:
+    examples = doctest.DocTestFinder().find(pages := _hook("pages"), globs=vars(pages))
+    runner = doctest.DocTestRunner()
+    assert sum(runner.run(each).attempted for each in examples) == 2
+    assert not runner.failures
+
+
+def _hook(name: str) -> ModuleType:
+    spec = importlib.util.spec_from_file_location(name, ROOT / "docs" / f"{name}.py")
+    assert spec
+    assert spec.loader
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
 
 
 @pytest.mark.parametrize("page", PAGES)

@@ -95,9 +95,9 @@ docs: .venv/.tests
 	$(BIN)/python docs/help.py
 	$(BIN)/python docs/api.py
 
-# A warning is an error; the theme's notice about its successor is not shown.
+# A warning is an error (not with --quiet); the theme's notice about its successor is not shown.
 site: .venv/.site
-	NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build --strict --quiet
+	NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build --strict
 	@echo "Open build/site/index.html"
 
 diagrams: .venv/.tests

@@ -133,8 +133,8 @@ def foreign(site: Path, html: dict[str, Html]) -> Iterator[str]:
         yield from re.findall(r"(?:@import|url\()[\s\"']*((?:\w+:)?//[^\s\"')]+)", text)
     for path in site.rglob("*.js"):
         if path.name != "search_index.js":  # that holds the texts of the pages
-            found = re.findall(r"""([\"'`])((?:https?|wss?)://.*?)\1""", path.read_text("utf-8"))
-            yield from (f"{path.name}: {link}" for _, link in found if link not in UNUSED)
+            strings = re.findall(r"""([\"'`])((?:https?|wss?)://.*?)\1""", path.read_text("utf-8"))
+            yield from (f"{path.name}: {link}" for _, link in strings if link not in UNUSED)
 
 
 def test_links_across_the_border_of_docs() -> None:
@@ -181,10 +181,11 @@ def browser() -> Iterator[Browser]:
 
 
 def test_it_is_read_and_searched_from_the_disk(site: Path, browser: Browser) -> None:
+    asked: list[str] = []
     wrong: list[str] = []
     page = browser.new_page(color_scheme="dark")
     page.set_default_timeout(60_000)
-    page.on("request", lambda asked: asked.url.startswith("file:") or wrong.append(asked.url))
+    page.on("request", lambda request: asked.append(request.url))
     page.on("pageerror", lambda error: wrong.append(str(error)))
     page.goto((site / "index.html").as_uri())
     assert page.locator("body").get_attribute("data-md-color-scheme") == "slate"
@@ -195,3 +196,4 @@ def test_it_is_read_and_searched_from_the_disk(site: Path, browser: Browser) -> 
     page.wait_for_selector("article")
     page.close()
     assert not wrong
+    assert {url.partition(":")[0] for url in asked} == {"file"}

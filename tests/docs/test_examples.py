@@ -129,8 +129,10 @@ def test_an_example_that_lies_is_found(tmp_path: Path) -> None:
     ):
         noted = f"```\n$ exit 3\n4\n```\n{note}"
         assert console.rendered(noted, tmp_path, leave=lambda _: False, full=True) == noted
-    with pytest.raises(AssertionError, match="exit 3 ended with 3"):
-        console.rendered("```\n$ exit 3\n```\n", tmp_path, leave=lambda _: False, full=True)
+    for command, why in (("ls none", "ls none ended with 2"), ("rm a", "do not run rm; write why")):
+        page = f"```\n$ {command}\n```\n"
+        with pytest.raises(AssertionError, match=why):
+            console.rendered(page, tmp_path, leave=lambda _: False, full=True)
 
 
 if __name__ == "__main__":

@@ -35,8 +35,9 @@ TEST_EXTRAS := train,large,eval,checkers,serve,lsp,batch,convert,test,dev,site
 PIP_INSTALL := $(BIN)/python -m pip --disable-pip-version-check --no-input install --quiet \
 	--no-build-isolation --constraint constraints.txt
 
-.PHONY: demo test test-fairseq .venv-fairseq lint types sanitize format docs site diagrams bench model-wheel vscode wheels \
+.PHONY: demo test test-fairseq .venv-fairseq lint types sanitize format docs bench model-wheel vscode wheels \
 	check-wheels clean system-packages
+.PHONY: site diagrams
 .DELETE_ON_ERROR:
 
 demo: .venv/.runtime

@@ -4,6 +4,8 @@
 # make lint     ruff and mypy                 (make format repairs what can be repaired)
 # make sanitize the C kernel and damaged bundles under the address and undefined behaviour sanitizers
 # make docs     regenerate the option tables of docs/cli.md and the reference of docs/api.md
+# make site     the documentation as a site, in build/site
+# make diagrams draw the diagrams of the pages anew, for the site; needs npm
 # make bench    measure everything in docs/performance.md   (BENCH_FILE=conll13.m2; takes hours,
 #               on an idle machine)
 # make model-wheel   the large model as a wheel of its own, in dist/
@@ -27,16 +29,16 @@ ROOMS := models eval web
 
 # System packages that the tests need (fairseq is compiled). Those that are missing are installed
 # if the user is root and apt-get exists; a service among them is not started.
-SYSTEM_PACKAGES := chromium firefox-esr g++ neovim nginx python3-dev
+SYSTEM_PACKAGES := chromium curl firefox-esr g++ neovim nginx python3-dev
 
 # What the tests import; correcting with the shipped model needs none of it.
-TEST_EXTRAS := train,large,eval,checkers,serve,lsp,batch,convert,test,dev
+TEST_EXTRAS := train,large,eval,checkers,serve,lsp,batch,convert,test,dev,site
 
 PIP_INSTALL := $(BIN)/python -m pip --disable-pip-version-check --no-input install --quiet \
 	--no-build-isolation --constraint constraints.txt
 
 .PHONY: demo test test-fairseq .venv-fairseq lint types sanitize format docs bench model-wheel vscode wheels \
-	check-wheels image-check clean system-packages
+	check-wheels image-check site diagrams clean system-packages
 .DELETE_ON_ERROR:
 
 demo: .venv/.runtime
@@ -94,6 +96,17 @@ format: .venv/.tests
 docs: .venv/.tests
 	$(BIN)/python docs/help.py
 	$(BIN)/python docs/api.py
+
+# A warning is an error (not with --quiet); the theme's notice about its successor is not shown.
+site: .venv/.site
+	NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build --strict
+	@echo "Open build/site/index.html"
+
+diagrams: .venv/.tests
+	@mkdir -p build/mermaid
+	npm pack --silent --pack-destination build/mermaid mermaid@11.17.2
+	tar -xzf build/mermaid/mermaid-11.17.2.tgz -C build/mermaid package/dist/mermaid.min.js
+	$(BIN)/python docs/diagrams.py build/mermaid/package/dist/mermaid.min.js
 
 # The tables of docs/performance.md. More sentences, another architecture: BENCH_OPTIONS.
 BENCH_OPTIONS ?= --sample 200 --replay 6+6x512 --replay 12+2x512 --vocabulary 16000
@@ -182,6 +195,10 @@ system-packages:
 
 .venv/.wheels: .venv/.runtime
 	@$(PIP_INSTALL) --editable '.[wheels]'
+	@touch $@
+
+.venv/.site: .venv/.runtime
+	@$(PIP_INSTALL) --editable '.[site]'
 	@touch $@
 
 # The real fairseq, which is unmaintained, has an environment of its own. Its omegaconf has metadata

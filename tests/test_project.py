@@ -257,7 +257,7 @@ def links(page: Path) -> Iterator[Path]:
 
 PAGES = [
     *ROOT.glob("*.md"),
-    *(ROOT / "docs").glob("*.md"),
+    *(ROOT / "docs").rglob("*.md"),
     *(ROOT / "models/bundles").glob("*/MODEL_CARD.md"),
 ]
 

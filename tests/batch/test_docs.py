@@ -52,7 +52,7 @@ def _run(block: str) -> Iterator[str]:
             with redirect_stderr(said):
                 main([*words[1:], "--quiet"])  # no line every 10 seconds
             output = said.getvalue()
-        elif words[:3] == ["gec", "correct", "--check"]:
+        elif words[:3] == ["gec", "correct", "--check"] and "--learn" not in words:
             said, printed = io.StringIO(), io.TextIOWrapper(io.BytesIO(), encoding="utf-8")
             with redirect_stderr(said), redirect_stdout(printed):
                 main(words[1:])

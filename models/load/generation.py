@@ -24,6 +24,7 @@ from safetensors.torch import save_file
 
 from gec.decoding.decoder import LengthLimit
 from gec.decoding.parts import Parts
+from gec.decoding.strategies import usual
 from gec.errors import ModelError
 from gec.models.engines.eager import RememberingEngine
 from gec.models.engines.exit_verifier import EarlyExitVerifier
@@ -39,6 +40,7 @@ from gec.models.load.generation_contents import (
     limits,
     read,
 )
+from gec.models.load.prefixes import prefixed
 from gec.models.load.sizes import check_sizes
 from gec.models.load.verifiers import engine, verifier
 from gec.models.load.weights import (
@@ -99,7 +101,8 @@ class GenerationBundle:
         Raises:
             ModelError: the drafter or the heads do not fit the network.
         """
-        model, runs = verifier(self.network), engine(self.network)
+        runs = engine(self.network)
+        model = prefixed(Verifier(runs), self.network.config)
         blocks = None
         if self.nat is not None:
             remembering = None
@@ -120,6 +123,7 @@ class GenerationBundle:
             split,
             smaller=tuple(verifier(n) for n in largest_first(self.smaller.values())),
             early=EarlyExitVerifier(runs, layers) if layers else None,
+            usual=usual(str(self.config.get("task"))),
         )
 
 

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 
 from gec.decoding.model import Model
 from gec.decoding.parts import Parts
+from gec.decoding.strategies import usual
 from gec.errors import ConfigError, ModelError
 from gec.models.engines.light import LightVerifier, light_verifier
 from gec.models.load.bundle import WEIGHTS
@@ -121,6 +122,7 @@ def generation_parts(contents: GenerationContents, precision: str) -> tuple[Part
         longest=longest,
         split=split,
         smaller=tuple(verifier_of(network) for network in drafting),
+        usual=usual(str(contents.config.get("task"))),
     )
     return parts, network.parameters
 

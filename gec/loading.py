@@ -32,6 +32,7 @@ __all__ = [
     "load",
     "load_generation_parts",
     "load_generator",
+    "load_parts",
     "use_threads",
     "work_of",
 ]
@@ -177,6 +178,27 @@ def load_generator(
         split=parts.split if split is None else split,
         about=about | {"strategy": strategy},
     )
+
+
+def load_parts(
+    name_or_path: str, *, device: str | None = None, precision: str | None = None
+) -> tuple[Parts, TextCodec | None, Mapping[str, str | int | float]]:
+    """Return what any bundle offers to decode with, the codec of one that generates, and facts.
+
+    Raises:
+        ModelError, ConfigError: as :func:`load` and :func:`load_generator`.
+    """
+    from gec.models.load import bundle
+    from gec.models.load.generation_contents import TASKS
+
+    folder = bundle.find(name_or_path)
+    if bundle.read_config(folder).get("task") in TASKS:
+        return load_generation_parts(name_or_path, device=device, precision=precision)
+    kind = type_of(device)
+    precision = _precision(precision or bundle.precision_for(folder, kind), kind)
+    model, facts = _verifier(bundle.read(name_or_path), device or kind, precision)
+    parts = Parts(folder.name, model, usual="iad")
+    return parts, None, {"bundle": folder.name, **facts, "precision": precision}
 
 
 def _unnamed(task: str, options: Mapping[str, Any]) -> str:

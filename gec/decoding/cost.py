@@ -171,12 +171,18 @@ def take_turns(
     ways: Mapping[int, Callable[[], object]],
     *,
     rounds: int = 9,
+    before: Callable[[], object] | None = None,
     clock: Callable[[], float] = time.perf_counter,
 ) -> Curve:
-    """Time each way once a round, after one round that warms up; return the medians (ms)."""
+    """Time each way once a round, after one round that warms up; return the medians (ms).
+
+    What is called ``before`` each is not timed.
+    """
     taken: dict[int, list[float]] = {k: [] for k in ways}
     for repeat in range(rounds + 1):
         for k, way in ways.items():
+            if before is not None:
+                before()
             began = clock()
             way()
             if repeat:
@@ -212,16 +218,3 @@ def pass_times(
 
     fitting = [k for k in drafted if prefix + k + 1 <= model.max_positions]
     return take_turns({k: way(k) for k in fitting}, rounds=rounds, clock=clock)
-
-
-def start_time(
-    model: Model,
-    *,
-    source: int = 16,
-    rows: int = 1,
-    rounds: int = 9,
-    clock: Callable[[], float] = time.perf_counter,
-) -> float:
-    """Return the ms that a model takes to read sources, up to its first pass."""
-    sources = [[model.bos_id] * min(source, model.max_positions - 1)] * rows
-    return take_turns({0: lambda: model.start(sources)}, rounds=rounds, clock=clock)(0)

@@ -35,13 +35,11 @@ from gec.models.engines.verifier import Verifier
 from gec.models.load.bundle import WEIGHTS, write_config
 from gec.models.load.generation_contents import (
     TASKS,
-    drafter_config,
     fingerprint,
     limits,
     read,
 )
 from gec.models.load.prefixes import prefixed
-from gec.models.load.sizes import check_sizes
 from gec.models.load.verifiers import engine, verifier
 from gec.models.load.weights import (
     laid_out,
@@ -156,8 +154,8 @@ def load(
         network = Transformer(found.architecture)
     read_weights(network, folder / WEIGHTS, dtype)
     bundle = GenerationBundle(folder.name, config, network.to(device).eval(), found.vocabulary)
-    if found.has_drafter:
-        bundle.nat = _load_drafter(folder / "drafter", bundle, dtype).to(device).eval()
+    if (drafter := found.drafter()) is not None:
+        bundle.nat = _load_drafter(folder / "drafter", *drafter, dtype).to(device).eval()
     if "heads" in config:
         bundle.heads = _load_heads(folder, config, found.architecture, dtype).to(device).eval()
     for name, own in found.smaller().items():
@@ -166,14 +164,11 @@ def load(
     return bundle
 
 
-def _load_drafter(folder: Path, bundle: GenerationBundle, dtype: torch.dtype) -> NatTransformer:
-    config, network_config = drafter_config(
-        folder, bundle.name, bundle.vocabulary, bundle.network.config, "nat"
-    )
-    nat = NatConfig.from_dict(config.get("nat", {}))
-    check_sizes(network_config, folder / "model.safetensors", encoder=not nat.shared_encoder)
+def _load_drafter(
+    folder: Path, config: TransformerConfig, nat: NatConfig, dtype: torch.dtype
+) -> NatTransformer:
     with laid_out():
-        network = NatTransformer(network_config, nat)
+        network = NatTransformer(config, nat)
     read_weights(network, folder / "model.safetensors", dtype)
     return network
 

@@ -54,9 +54,7 @@ def test_drafters_over_a_verifiers_states() -> None:
         for layers in (1, 2):
             own = shapes.shallow(config, layers)
             assert (own.width, own.vocab_size) == (config.width, config.vocab_size)
-            assert layers == (
-                own.layers if isinstance(own, LlamaConfig) else own.decoder_layers
-            )
+            assert layers == (own.layers if isinstance(own, LlamaConfig) else own.decoder_layers)
 
 
 @pytest.mark.parametrize("engine", ["light", "torch"])

@@ -18,9 +18,10 @@ become better is noticed.
 
 from __future__ import annotations
 
+import math
 import statistics
 from collections import deque
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from threading import Lock
 
@@ -36,8 +37,10 @@ PAUSE = 16
 """Passes for which an arm that was tried in vain is left alone at first."""
 WORTH = 0.0025
 """The share of the time that trying one arm may take in a long run: the pauses' limit."""
-STEADY = 4
-"""Passes of one arm between two looks at the others."""
+STEADY, LONGEST = 4, 256
+"""Passes of one arm between two looks at the others: at least, and at most."""
+UNSEEN = 7
+"""Passes of greedy decoding between two that are observed, for observing takes time, too."""
 TRY, STOP, LOSE = 0.5, 0.8, 0.2
 """Shares of the budget: what trying may lose, when it stops, what arms in use may lose."""
 UNMEASURED = 4
@@ -105,7 +108,9 @@ class Bandit:
         self.tried = 0.0  # by trying
         self._length = _LENGTH
         self._trying: tuple[Arm, int, float] | None = None  # passes left, lost so far
-        self._next_look = 0
+        self._looks: dict[int, int] = {}  # by size the pass before which there is nothing to see
+        self._greedy: dict[int, float] = {}  # by size seconds of greedy decoding's pass, a row
+        self._size = 1  # of the last batch
         self._lock = Lock()
 
     def choose(self, rows: int) -> str:
@@ -116,13 +121,19 @@ class Bandit:
     def unknown(self, rows: int) -> str | None:
         """Return an arm of which to measure what it takes for one sentence; None: not now."""
         with self._lock:
-            if self.passes < self._next_look:
+            size = _size(rows)
+            if self._trying is not None or self.passes < self._looks.get(size, 0):
                 return None
-            unit = self._unit(_size(rows))
+            unit = self._unit(size)
             if unit is None or self.tried + 2 * unit > self._allowed(TRY):
                 return None
-            arms = (arm for arm in self.arms.values() if arm is not self.greedy)
-            return next((arm.name for arm in arms if not arm.starts), None)
+            return next((arm.name for arm in self._unknown()), None)
+
+    def unseen(self, rows: int) -> int:
+        """Return how many passes may be made without a word to the bandit: greedy ones."""
+        steady = self.current is self.greedy and self._trying is None
+        left = self._looks.get(_size(rows), 0) - self.passes
+        return min(UNSEEN, left) if steady and left > 0 else 0
 
     def started(self, name: str, rows: int, seconds: float) -> None:
         """Learn what an arm took once for some sentences."""
@@ -140,17 +151,25 @@ class Bandit:
         """Learn how long an output became."""
         self._length += 0.05 * (tokens - self._length)
 
-    def learn(self, name: str, rows: int, seconds: float, tokens: int) -> None:
-        """Learn what a pass took, and how many tokens its rows gained in all."""
+    def learn(self, name: str, rows: int, seconds: float, tokens: int, unseen: int = 0) -> None:
+        """Learn what a pass took, and how many tokens its rows gained in all.
+
+        So many passes before it were ``unseen``, and alike.
+        """
         with self._lock:
-            arm, size = self.arms[name], _size(rows)
+            arm, self._size = self.arms[name], _size(rows)
+            size, times = self._size, unseen + 1
             arm.gains.append(tokens / rows)
             arm.seconds.setdefault(size, deque(maxlen=WINDOW)).append(seconds / rows)
-            arm.passes, arm.tokens, arm.spent = (
-                arm.passes + 1, arm.tokens + tokens, arm.spent + seconds,
-            )  # fmt: skip
-            self.spent += seconds if self.passes else 0.0  # the first pass of a run warms up
-            self.passes += 1
+            arm.passes += times
+            arm.tokens += tokens * times
+            arm.spent += seconds * times
+            # an outlier, such as the first pass of a run, is no leave to lose
+            if (known := self._greedy.get(size)) is not None:
+                self.spent += times * (
+                    min(seconds, 2 * known * rows) if arm is self.greedy else seconds
+                )
+            self.passes += times
             self._charge(arm, seconds, tokens, size)
             if self._trying is not None and self._trying[0] is arm:
                 self._trying = arm, self._trying[1] - 1, self._trying[2]
@@ -168,9 +187,11 @@ class Bandit:
             if not made or (left and self.tried + lost * (1 + 1 / made) <= self._allowed(STOP)):
                 return arm
             self._end_trial(size)
-        elif self.passes < self._next_look and self.lost <= self._allowed(LOSE):
+        elif self.passes < self._looks.get(size, 0) and self.lost <= self._allowed(LOSE):
             return self.current
-        self._next_look = self.passes + STEADY
+        if (seconds := self._seconds(self.greedy, size)) is not None:
+            self._greedy[size] = seconds
+        self._looks[size] = self.passes + STEADY
         self._check_current(size)
         self._promote(size)
         if (other := self._worth_a_try(size)) is not None:
@@ -206,14 +227,30 @@ class Bandit:
 
     def _worth_a_try(self, size: int) -> Arm | None:
         """Return the arm that was tried least among those that may be tried."""
-        found = []
+        found, unit = [], self._unit(size) or 0.0
+        least = 2 * unit if next(self._unknown(), None) else math.inf
         for arm in self.arms.values():
             if arm is self.current or arm.rests_at(self.passes, size):
                 continue
-            expected = self._expected_loss(arm, size)
-            if expected is not None and self.tried + expected <= self._allowed(TRY):
+            if (expected := self._expected_loss(arm, size)) is None:
+                continue
+            least = min(least, expected)
+            if self.tried + expected <= self._allowed(TRY):
                 found.append((arm.tries, expected, arm))
+        if self.current is self.greedy and not found:
+            self._wait(size, least, unit)
         return min(found, key=lambda entry: entry[:2])[2] if found else None
+
+    def _wait(self, size: int, least: float, unit: float) -> None:
+        """Put the next look off until a loss can be afforded."""
+        gained = TRY * self.budget * unit  # by each pass
+        missing = self.tried + least - self._allowed(TRY)
+        wait = missing / gained if gained and missing > 0 else STEADY
+        self._looks[size] = self.passes + int(min(max(wait, STEADY), LONGEST))
+
+    def _unknown(self) -> Iterator[Arm]:
+        """Yield the arms of which nobody knows what they take for a sentence."""
+        return (arm for arm in self.arms.values() if arm is not self.greedy and not arm.starts)
 
     def _expected_loss(self, arm: Arm, size: int) -> float | None:
         """Return the seconds that trying an arm may lose; None: too little is known yet."""
@@ -256,7 +293,7 @@ class Bandit:
             if (by := self._cost(self.current, size)) is not None:
                 lost = self._trying[2] + seconds - tokens * by
                 self._trying = *self._trying[:2], lost
-        elif arm is not self.greedy and (by := self._cost(self.greedy, size)) is not None:
+        elif arm is not self.greedy and (by := self._greedy.get(size)) is not None:
             self.lost = max(0.0, self.lost + seconds - tokens * (by - self._once(arm)))
 
     def _cost(self, arm: Arm, size: int) -> float | None:
@@ -286,24 +323,19 @@ class Bandit:
 
     def report(self) -> str:
         """Return one line: how many passes each arm made, and how fast it is beside greedy's."""
-        base = self._average(self.greedy)
-        found = []
+        base, found = self._cost(self.greedy, self._size), []
         for arm in sorted(self.arms.values(), key=lambda arm: -arm.passes):
             if not arm.passes:
                 continue
             text = f"{arm.name} {arm.passes} of {self.passes} passes"
-            if arm is not self.greedy and base and arm.tokens:
-                gain = arm.tokens / max(1, arm.passes)
-                speed = base / (arm.spent / arm.tokens)
-                text += f" ({gain:.2f} tokens a pass, {speed:.2f} x as fast as greedy)"
+            cost = self._cost(arm, self._size)
+            if arm is not self.greedy and base and cost:
+                text += f" ({arm.gain:.2f} tokens a pass, {base / cost:.2f} x as fast as greedy)"
             found.append(text)
         untried = [arm.name for arm in self.arms.values() if not arm.passes]
         if untried:
             found.append(f"not tried in so short a time: {', '.join(untried)}")
         return "; ".join(found)
-
-    def _average(self, arm: Arm) -> float | None:
-        return arm.spent / arm.tokens if arm.tokens else None
 
 
 def _size(rows: int) -> int:

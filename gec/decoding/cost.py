@@ -15,6 +15,7 @@ counted while drafts were verified (:func:`counted`).
 
 from __future__ import annotations
 
+import random
 import statistics
 import time
 from bisect import bisect_left
@@ -176,11 +177,13 @@ def take_turns(
 ) -> Curve:
     """Time each way once a round, after one round that warms up; return the medians (ms).
 
-    What is called ``before`` each is not timed.
+    What is called ``before`` each is not timed. Every round has another order, so that what comes
+    again and again on a shared machine does not meet the same way every time.
     """
     taken: dict[int, list[float]] = {k: [] for k in ways}
+    order = random.Random(0)
     for repeat in range(rounds + 1):
-        for k, way in ways.items():
+        for k, way in order.sample(list(ways.items()), len(ways)):
             if before is not None:
                 before()
             began = clock()

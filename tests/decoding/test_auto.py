@@ -197,7 +197,7 @@ def test_the_report() -> None:
     bandit = Bandit(["greedy", "iad", "gad:k=4"])
     for _ in range(3):
         bandit.learn("greedy", 1, 1.0, 1)
-    bandit.learn("iad", 2, 1.5, 6)
+    bandit.learn("iad", 1, 1.5, 6, 0)
     assert bandit.report() == (
         "greedy 3 of 4 passes; iad 1 of 4 passes (6.00 tokens a pass, 4.00 x as fast as greedy); "
         "not tried in so short a time: gad:k=4"

@@ -108,6 +108,8 @@ class AutoDrafter(Drafter):
     ) -> None:
         self.ways, self.clock = ways, clock
         self.bandit = Bandit(list(ways), first=first, budget=budget)
+        self._greedy = next(iter(ways))
+        self._unseen = self._made = 0  # passes that are made unseen: still, and so far
 
     def start(self, sources: Sequence[Sequence[int]]) -> Memory:
         memory = Memory(list(sources))
@@ -116,6 +118,9 @@ class AutoDrafter(Drafter):
 
     def propose(self, state: State) -> Sequence[Sequence[int]]:
         memory: Memory = state.draft_memory
+        if self._unseen > 0:
+            self._unseen, self._made, memory.way = self._unseen - 1, self._made + 1, ""
+            return [[] for _ in state.rows]
         if (name := self.bandit.unknown(len(state.rows))) is not None:
             self._measure(memory, name)
         memory.way = self.bandit.choose(len(state.rows))
@@ -137,6 +142,8 @@ class AutoDrafter(Drafter):
 
     def observe(self, state: State, kept: Sequence[Kept]) -> None:
         memory: Memory = state.draft_memory
+        if not memory.way:
+            return
         way = self.ways[memory.way]
         if not isinstance(way.drafter, NoDraft):
             lent = state.memory
@@ -150,7 +157,9 @@ class AutoDrafter(Drafter):
                 state.memory = lent.plain
         seconds = self.clock() - memory.began
         tokens = sum(len(choice.tokens) for choice in kept)
-        self.bandit.learn(memory.way, len(state.rows), seconds, tokens)
+        unseen, self._made = self._made if memory.way == self._greedy else 0, 0
+        self.bandit.learn(memory.way, len(state.rows), seconds, tokens, unseen)
+        self._unseen = self.bandit.unseen(len(state.rows))
         for choice in kept:
             if choice.tokens[-1] == state.eos_id:
                 self.bandit.ended(len(state.rows[choice.parent].tokens) + len(choice.tokens))

@@ -45,6 +45,8 @@ TARGETS = (1.0, 1.5, 2.0)
 """Speed-ups whose least acceptance rate is printed."""
 LAYERS = ("1", "2")
 """Drafters of a shape for which none are named."""
+IN_TURN = (1, 2, 4, 8)
+"""Numbers of passes, one after the other, that are measured of a drafting model."""
 _SHOWN = (1, 4, 8)  # numbers of drafted tokens whose time is printed
 
 
@@ -63,12 +65,38 @@ class Setting:
         """Tokens of output before a pass: half of them, as on average."""
         return self.output // 2
 
-    def pass_times(self, model: Model, drafted: Sequence[int] = DRAFTED) -> Curve:
+    def pass_times(
+        self,
+        model: Model,
+        drafted: Sequence[int] = DRAFTED,
+        before: Callable[[], object] | None = None,
+    ) -> Curve:
         """Time passes of a model."""
         return pass_times(
             model, drafted, prefix=self.prefix, source=self.source, rows=self.rows,
-            rounds=self.rounds, clock=self.clock,
+            rounds=self.rounds, before=before, clock=self.clock,
         )  # fmt: skip
+
+    def one_pass(self, model: Model) -> Callable[[], object]:
+        """Return what makes a pass over one token of every row."""
+        word = [model.bos_id]
+        memory = model.start([word * min(self.source, model.max_positions - 1)] * self.rows)
+        model.verify(memory, [word * (self.prefix + 1)] * self.rows, [0] * self.rows)
+
+        def verify() -> None:
+            scores = model.verify(memory, [word] * self.rows, [self.prefix] * self.rows)
+            scores.read(scores.best())
+
+        return verify
+
+    def in_turn(self, small: Model, large: Model) -> Curve:
+        """Time k passes of a drafting model, one after the other, behind a pass of the verifier."""
+        one = self.one_pass(small)
+
+        def way(k: int) -> Callable[[], object]:
+            return lambda: [one() for _ in range(k)]
+
+        return self.turns({k: way(k) for k in IN_TURN}, self.one_pass(large))
 
     def turns(
         self, ways: Mapping[int, Callable[[], object]], before: Callable[[], object] | None = None
@@ -165,28 +193,25 @@ def of_shape(
         own = shapes.shallow(config, drafter) if isinstance(drafter, int) else drafter
         own = replace(own, vocab_size=config.vocab_size)
         small, _, _ = shapes.random_model(own, precision, device)
-        passes = setting.pass_times(small, (0, 1, 2, 3, 5, 9, 17, 33))
+        in_turn = setting.in_turn(small, model)
         if isinstance(drafter, int):
+            behind = setting.one_pass(model)  # whose weights leave the processor's caches to it
+            passes = setting.pass_times(small, (2, 3, 5, 9, 17, 33), behind)
             # its source is the verifier's: it reads none, but a decoder alone has one more cache
             start = setting.reading(small) if isinstance(own, LlamaConfig) else 0.0
             of = f"{drafter} layer{'s'[: drafter > 1]} on the verifier's states"
             report.rows.append(Row(Drafting(f"{of}, a block", _block(passes), start=start)))
-            report.rows.append(Row(Drafting(f"{of}, in turn", _in_turn(passes), start=start)))
+            report.rows.append(Row(Drafting(f"{of}, in turn", in_turn, start=start)))
         else:
             start = setting.reading(small)
             of = shapes.describe(own).partition(",")[0]
-            report.rows.append(Row(Drafting(f"{of}, in turn", _in_turn(passes), start=start)))
+            report.rows.append(Row(Drafting(f"{of}, in turn", in_turn, start=start)))
     return report
 
 
 def _block(passes: Curve) -> Callable[[int], float]:
     """Return the time of k MASKs in one pass, with two tokens that the output gained before."""
     return lambda k: passes(k + 1)
-
-
-def _in_turn(passes: Curve) -> Callable[[int], float]:
-    """Return the time of k passes, of which the first is fed two tokens."""
-    return lambda k: passes(1) + (k - 1) * passes(0)
 
 
 # ------------------------------------------------------------------------------------- bundles
@@ -227,7 +252,7 @@ def _draftings(parts: Parts, setting: Setting) -> list[tuple[str, Drafting]]:
     """Return the strategies that draft for a bundle, with drafts as long as can be, and costs."""
     found = [("iad", Drafting("iad", lambda k: 0.0))]
     if parts.blocks is not None:
-        drafting = _of_blocks(parts.blocks, setting)
+        drafting = _of_blocks(parts.blocks, parts.model, setting)
         found.append((f"gad:k={drafting.longest}", drafting))
     if parts.heads is not None:
         drafting = _of_heads(parts.heads, setting)
@@ -236,21 +261,23 @@ def _draftings(parts: Parts, setting: Setting) -> list[tuple[str, Drafting]]:
         found.append(("early-exit:gamma=8", _of_exit(parts.early, setting)))
     if parts.smaller:
         small = parts.smaller[-1]
-        passes = setting.pass_times(small, (0, 1))
-        start = setting.reading(small)
-        found.append(("speculative:gamma=8", Drafting("speculative", _in_turn(passes), 32, start)))
+        start, in_turn = setting.reading(small), setting.in_turn(small, parts.model)
+        found.append(("speculative:gamma=8", Drafting("speculative", in_turn, 32, start)))
     return found
 
 
-def _of_blocks(blocks: BlockModel, setting: Setting) -> Drafting:
+def _of_blocks(blocks: BlockModel, model: Model, setting: Setting) -> Drafting:
     sources = [[blocks.bos_id] * setting.source] * setting.rows
     longest = min(blocks.block, blocks.max_positions - setting.prefix - 1)
     output = [blocks.bos_id] * setting.prefix
     memory: list[Any] = [None]
 
+    behind = setting.one_pass(model)
+
     def begin() -> None:  # what is cached of the output but for its last two tokens
         memory[0] = blocks.start(sources)
         blocks.draft(memory[0], [output[:-2]] * setting.rows, 1)
+        behind()
 
     def way(k: int) -> Callable[[], object]:
         return lambda: blocks.draft(memory[0], [output] * setting.rows, k)

@@ -39,7 +39,7 @@ WORTH = 0.0025
 """The share of the time that trying one arm may take in a long run: the pauses' limit."""
 STEADY, LONGEST = 4, 256
 """Passes of one arm between two looks at the others: at least, and at most."""
-UNSEEN = 7
+UNSEEN = 15
 """Passes of greedy decoding between two that are observed, for observing takes time, too."""
 TRY, STOP, LOSE = 0.5, 0.8, 0.2
 """Shares of the budget: what trying may lose, when it stops, what arms in use may lose."""

@@ -201,10 +201,12 @@ def pass_times(
     source: int = 16,
     rows: int = 1,
     rounds: int = 9,
+    before: Callable[[], object] | None = None,
     clock: Callable[[], float] = time.perf_counter,
 ) -> Curve:
     """Time passes over the last token and k drafted ones, after ``prefix`` tokens of output.
 
+    What is called ``before`` each is not timed.
     Numbers of drafted tokens that the model has no positions for are left out.
     """
     word = [model.bos_id]  # the one id that every model can be fed
@@ -220,4 +222,4 @@ def pass_times(
         return verify
 
     fitting = [k for k in drafted if prefix + k + 1 <= model.max_positions]
-    return take_turns({k: way(k) for k in fitting}, rounds=rounds, clock=clock)
+    return take_turns({k: way(k) for k in fitting}, rounds=rounds, before=before, clock=clock)

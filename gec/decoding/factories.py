@@ -273,7 +273,8 @@ def with_exit(parts: Parts) -> Model:
 def with_lodgers(parts: Parts) -> Model:
     from gec.decoding.drafters.auto import Landlord
 
-    return Landlord(parts.model)
+    lodgers = parts.heads is not None or parts.early is not None
+    return Landlord(parts.model) if lodgers else parts.model
 
 
 def nobody(parts: Parts) -> Model:

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from gec.generate.generator import Generator
     from gec.models.load.bundle import Contents
     from gec.models.network.transformer import Transformer
+    from gec.text.spelling import Speller
     from gec.text.vocabulary import TextCodec
 
 __all__ = [
@@ -33,6 +34,7 @@ __all__ = [
     "load_generation_parts",
     "load_generator",
     "load_parts",
+    "load_speller",
     "use_threads",
     "work_of",
 ]
@@ -138,6 +140,22 @@ def _verifier(
     parameters = count_parameters(bundle.network)
     model = verifier(prepare(bundle.network))
     return model, {"parameters": parameters, "device": str(chosen)}
+
+
+def load_speller(name_or_path: str = "en") -> Speller:
+    """Return a bundle's dictionary, without its network.
+
+    Raises:
+        ModelError: no such bundle, its dictionary is broken, or it has none.
+    """
+    from gec.models.load import bundle
+    from gec.text.spelling import Speller
+
+    folder = bundle.find(name_or_path)
+    speller = Speller.load(folder)
+    if speller is None:
+        raise ModelError(f"{folder.name}: has no dictionary that knows words; name another bundle")
+    return speller
 
 
 def load_generator(

@@ -28,6 +28,10 @@ if TYPE_CHECKING:
 SUMMARY = "Correct text."
 _AT_THE_END = ("json", "sarif", "junit")
 """Formats that are one document for all files."""
+_NOT_LEARNING = (
+    "format", "tokenized", "baseline", "write_baseline", "no_spelling", "summary", "trace", "time",
+)  # fmt: skip
+"""Options that ask for findings, of which --learn has none."""
 
 
 def add_options(parser: Parser) -> None:
@@ -68,6 +72,12 @@ def _add_checks(parser: Parser) -> None:
     )
     add("--baseline", metavar="FILE", help="file of known findings, which do not count")
     add("--write-baseline", action="store_true", help="write the present findings to the baseline")
+    add(
+        "--learn",
+        action="store_true",
+        help="instead, add the words that recur in the files, and are no misspellings, to the "
+        "project's dictionary; with --diff only show what would be added",
+    )
 
 
 def _add_reports(parser: Parser) -> None:
@@ -84,6 +94,8 @@ def run(args: argparse.Namespace) -> int:
     from gec.files import read_document
 
     _check_options(args)
+    if args.learn:
+        return _learn(args)
     check = _begin_check(args) if args.check else None
     corrector: Corrector | None = None
     collected: list[tuple[str, Correction]] = []
@@ -144,9 +156,12 @@ def _check_options(args: argparse.Namespace) -> None:
     check_strategy(args)
     if args.trace and promise(*parse(args.strategy)) == "beam":
         raise ConfigError(f"--trace shows greedy and iad decoding, not --strategy {args.strategy}")
-    for option in ("config", "baseline", "write_baseline"):
+    for option in ("config", "baseline", "write_baseline", "learn"):
         if getattr(args, option) and not args.check:
             raise ConfigError(f"--{option.replace('_', '-')} belongs to --check")
+    for option in _NOT_LEARNING if args.learn else ():
+        if getattr(args, option):
+            raise ConfigError(f"--learn and --{option.replace('_', '-')} exclude each other")
     if args.format == "junit" and not args.check:
         raise ConfigError("--format junit belongs to --check")
     if not args.check:
@@ -165,6 +180,40 @@ def _begin_check(args: argparse.Namespace) -> Check:
         if getattr(args, name) is None:
             setattr(args, name, value)
     return check
+
+
+def _learn(args: argparse.Namespace) -> int:
+    """Add to the project's dictionary what its files use as words."""
+    from gec.check.findings import find_files
+    from gec.check.learn import Lesson, Vocabulary, dictionary_of
+    from gec.check.project import find_project
+    from gec.check.wordfiles import read_words
+    from gec.files import read_document
+    from gec.loading import load_speller
+
+    project = find_project(args.config)
+    dictionary, settings = dictionary_of(project, args.dictionary)
+    files = find_files(args.files, project)
+    if not args.files and files == ["-"]:
+        raise ConfigError("--learn needs files or folders, or paths in [tool.gec]")
+    own = read_words(str(dictionary)) if dictionary.exists() else []
+    vocabulary = Vocabulary(load_speller(args.model), own)
+    status = OK
+    for name in files:
+        try:
+            ignored = project.rules_of(name).ignored_words
+            vocabulary.read(read_document(name).text, name, ignored)
+        except GecError as error:
+            complain(error, args.debug)
+            status = ERROR
+    lesson = Lesson(dictionary, settings, vocabulary.terms())
+    if args.diff:
+        write(lesson.diff())
+    else:
+        lesson.write()
+        write(lesson.report())
+    say(f"gec: {lesson.summary('to add' if args.diff else 'added')}")
+    return status
 
 
 def _correct_document(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import os
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
@@ -51,6 +52,9 @@ def add_options(parser: Parser) -> None:
 
 
 def run(args: argparse.Namespace) -> int | None:
+    # oneDNN keeps what it compiled for the last 1,024 shapes, and nearly every batch has its own:
+    # a small network's process grew to 10 GB in half an hour
+    os.environ.setdefault("ONEDNN_PRIMITIVE_CACHE_CAPACITY", "64")
     from gec.models.training.train import main
 
     if args.dev and args.data:

@@ -117,13 +117,14 @@ class Corrector:
     ) -> list[Hypothesis]:
         """Decode token ids (no BOS, no EOS) with the corrector's strategy; in their order.
 
-        All of them together, or ``batch_size`` at a time.
+        All of them together, or ``batch_size`` at a time; no more than the model gains from.
         """
         decoder = self._decoder
         if self._tolerant:
             values = {**self._values, "tolerance": tolerance}
             decoder = make_decoder(self._parts, self._strategy, values, logprobs=True)
         size = max(1, len(sources)) if batch_size is None else batch_size
+        size = min(size, getattr(self.model, "most_rows", size))
         return [found[0] for found in decoder.decode(sources, batch_size=size)]
 
     def correct(

@@ -20,6 +20,7 @@ from pygls.lsp.server import LanguageServer
 
 from gec import __version__
 from gec.check.baseline import Known
+from gec.check.wordfiles import PROJECT_WORDS
 from gec.errors import GecError
 from gec.lsp import actions
 from gec.lsp.buffer import Change, path_of
@@ -27,7 +28,6 @@ from gec.lsp.positions import UTF16
 from gec.lsp.preferences import read_preferences
 from gec.lsp.protocol import OwnDocuments
 from gec.lsp.session import Session
-from gec.lsp.workspace import PROJECT_WORDS
 
 if TYPE_CHECKING:
     from gec.correct.corrector import Corrector

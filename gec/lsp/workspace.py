@@ -10,15 +10,11 @@ from pathlib import Path
 
 from gec.check.baseline import Baseline
 from gec.check.project import CHECK_CONFIDENCE, Project, Rules, Strictness, find_project, match
-from gec.check.wordfiles import add_word, read_words
-from gec.errors import ConfigError, GecError, InputError
+from gec.check.wordfiles import PROJECT_WORDS, add_word, name_dictionary, read_words
+from gec.errors import GecError, InputError
 from gec.files import read_document, write_in_place
 from gec.lsp.preferences import Preferences
 from gec.lsp.sentences import Demand
-
-PROJECT_WORDS = "gec-words.txt"
-"""The dictionary that a project gets if it has none."""
-_TABLE = re.compile(r"^\[tool\.gec\][ \t]*(?:#[^\r\n]*)?(?=\r?$)", re.MULTILINE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,7 +124,7 @@ class Workspace:
             settings = Path(project.file) if project.file else self._top(name) / "pyproject.toml"
             words = settings.parent / PROJECT_WORDS
             add_word(words, word)
-            _name_dictionary(settings)
+            name_dictionary(settings)
         add_word(words, word)
         self.forget()
         return str(words)
@@ -207,23 +203,3 @@ def _baseline_name(project: Project, file: str) -> str:
     """Return how the project's baseline calls a file: from its own folder."""
     folder = (project.root / (project.baseline or "")).parent
     return replace(project, root=folder).inner(file)
-
-
-def _name_dictionary(settings: Path) -> None:
-    """Write into a project's settings that it has a dictionary.
-
-    Raises:
-        ConfigError: the settings are written in another way than in a table of its own.
-    """
-    line = f'dictionary = "{PROJECT_WORDS}"'
-    text = read_document(str(settings)).text if settings.exists() else ""
-    end = "\r\n" if "\r\n" in text else "\n"
-    if (table := _TABLE.search(text)) is not None:
-        text = f"{text[: table.end()]}{end}{line}{text[table.end() :]}"
-    elif re.search(r"^\s*\[tool\][ \t]*$|^\s*tool\.gec|^\s*gec\s*=", text, re.MULTILINE):
-        raise ConfigError(f"{settings}: write {line} into the settings of gec, then try again")
-    else:
-        before = "" if not text else end if text.endswith(end) else 2 * end
-        text = f"{text}{before}[tool.gec]{end}{line}{end}"
-    settings.touch()
-    write_in_place(settings, text)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Container, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -72,6 +72,15 @@ class Speller:
     def knows(self, word: str) -> bool:
         """Whether a word, in whatever case, is in the dictionary."""
         return word.lower() in self._words
+
+    def meant(self, word: str, *, lists: int = 1) -> str | None:
+        """Return what most lists of misspellings say that a word stands for; None if few have it.
+
+        ``lists``: so many must have it.
+        """
+        found = self._listed(word.lower())
+        best = max(found, key=lambda meant: (found[meant], self._frequency(meant)), default=None)
+        return best if best is not None and found[best] >= lists else None
 
     def suggest(self, word: str) -> tuple[Suggestion, ...]:
         """Return the lower-case words that an unknown word may stand for, the likeliest first.
@@ -156,14 +165,7 @@ class Speller:
 
     def _near(self, word: str) -> list[tuple[str, float]]:
         """Return the words within one or two slips, each with the cost of the slip."""
-        process, distance_of = _fuzzy()
-        most = 1 if len(word) <= _SHORT else 2
-        others: list[str] = []
-        for length in range(len(word) - most, len(word) + most + 1):
-            others += self._beginning(word[0], length)
-        found = process.extract(word, others, scorer=distance_of, score_cutoff=most, limit=None)
-        near = [(other, int(distance)) for other, distance, _ in found]
-        near += [(other, 1) for other in _other_first_letters(word) if other in self._words]
+        near = neighbours(word, self._beginning, self._words)
         return [(other, _cost(word, other, distance)) for other, distance in near]
 
     def _beginning(self, first: str, length: int) -> list[str]:
@@ -355,6 +357,31 @@ class Misspellings(Mapping[str, Mapping[str, int]]):
 
     def __len__(self) -> int:
         return sum(1 for _ in self)
+
+
+def neighbours(
+    word: str,
+    beginning: Callable[[str, int], Sequence[str]],
+    known: Container[str],
+    *,
+    most: int = 2,
+) -> list[tuple[str, int]]:
+    """Return the words that are a few slips away from one, each with the number of slips.
+
+    Short words and those with another first letter are at most one slip away, others ``most``.
+
+    Args:
+        beginning: returns the words with a first letter and of a length.
+        known: all words.
+    """
+    process, distance_of = _fuzzy()
+    most = 1 if len(word) <= _SHORT else most
+    others: list[str] = []
+    for length in range(len(word) - most, len(word) + most + 1):
+        others += beginning(word[0], length)
+    found = process.extract(word, others, scorer=distance_of, score_cutoff=most, limit=None)
+    near = [(other, int(distance)) for other, distance, _ in found]
+    return near + [(other, 1) for other in _other_first_letters(word) if other in known]
 
 
 @cache

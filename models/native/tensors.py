@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import mmap
 from pathlib import Path
 from typing import Any
 
@@ -42,6 +43,23 @@ def read(path: Path) -> dict[str, Array]:
         found = found.reshape(about["shape"])
         tensors[name] = _widened(found) if about["dtype"] == "BF16" else found
     return tensors
+
+
+def let_go(x: Array) -> None:
+    """Say that an array's pages are not needed soon, if a file is mapped there.
+
+    They no longer count as the process's memory; read again, they come from the file.
+    """
+    owner: Any = x
+    while isinstance(owner, np.ndarray):
+        owner = owner.base
+    if not isinstance(owner, mmap.mmap) or not hasattr(owner, "madvise"):  # Windows has none
+        return
+    first = x.ctypes.data - np.frombuffer(owner, np.uint8).ctypes.data
+    begin = -(-first // mmap.PAGESIZE) * mmap.PAGESIZE
+    end = (first + x.nbytes) // mmap.PAGESIZE * mmap.PAGESIZE  # whole pages of its own
+    if begin < end:
+        owner.madvise(mmap.MADV_DONTNEED, begin, end - begin)
 
 
 def _widened(bits: Array) -> Array:

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gec.models.native.structures import FLOAT16, FLOAT32, INT8, Linear, Norm, Table
+from gec.models.native.tensors import let_go
 
 Array = NDArray[Any]
 
@@ -71,6 +72,7 @@ class Weights:
         else:
             panels = self.kernels.pack_float(_expanded(weight, scale))
             scale = None
+        let_go(weight)
         self.kept += [x for x in (panels, scale) if x is not None]
         return Linear(inputs, channels, address(panels), address(scale), address(offsets))
 

@@ -118,11 +118,8 @@ class NoisyBatches(PooledBatches[Batch]):
             if not tab and rng.random() < self.recipe.training.joined_share:
                 words += lines[(at + 1) % len(lines)].split(" ")
             given = wrong.split(" ") if tab else self.noiser.corrupt(words, rng)
-            if self.recipe.training.reverse:
-                source, target = self.subwords.encode(words), self.subwords.encode(given)
-            else:
-                source = self.subwords.encode(respelt(given, self.speller))
-                target = self.subwords.encode(words)
+            reverse = self.recipe.training.reverse
+            source, target = encoded(given, words, self.subwords, self.speller, reverse=reverse)
             if max(len(source), len(target)) < self.MAX_TOKENS:
                 pairs.append((source, target))
         batches = batches_of(pairs, self.recipe.training.batch_tokens)
@@ -132,6 +129,20 @@ class NoisyBatches(PooledBatches[Batch]):
     def batch(self, pairs: Sequence[Pair], after: Place) -> Batch:
         """Return pairs as a batch."""
         return make_batch(pairs, after)
+
+
+def encoded(
+    given: Sequence[str],
+    right: Sequence[str],
+    subwords: Subwords,
+    speller: Speller | None,
+    *,
+    reverse: bool,
+) -> Pair:
+    """Return what a network reads and writes: a corrector, or (``reverse``) a breaker."""
+    if reverse:
+        return subwords.encode(right), subwords.encode(given)
+    return subwords.encode(respelt(given, speller)), subwords.encode(right)
 
 
 def respelt(words: Sequence[str], speller: Speller | None) -> list[str]:

@@ -17,7 +17,7 @@ from gec.edits.edits import WordEdit
 from gec.errors import DataError
 from gec.models.engines.verifier import TransformerVerifier
 from gec.models.network.transformer import Transformer
-from gec.models.training.noisy_batches import Batch, load_noiser, make_batch, respelt
+from gec.models.training.noisy_batches import Batch, encoded, load_noiser, make_batch
 from gec.models.training.recipe import Recipe
 from gec.models.training.sources import open_text
 from gec.models.training.streams import Pair
@@ -108,22 +108,27 @@ def _change(edit: WordEdit, words: Sequence[str]) -> tuple[int, int, str]:
 def validation_pairs(
     packed: Path, recipe: Recipe, subwords: Subwords
 ) -> tuple[list[Pair], list[Pair]]:
-    """Return the held-out sentences, always corrupted the same way, and the held-out real pairs."""
+    """Return the held-out sentences, always corrupted the same way, and the held-out real pairs.
+
+    Those of a breaker's recipe are the other way round.
+    """
     noiser, speller = load_noiser(packed, recipe), Speller.load(packed)
     rng = random.Random(12345)
+
+    def pair(given: Sequence[str], right: Sequence[str]) -> Pair:
+        return encoded(given, right, subwords, speller, reverse=recipe.training.reverse)
+
     pairs = []
     for line in open_text(packed / "validation.txt"):
         words = line.split(" ")
-        given = respelt(noiser.corrupt(words, rng), speller)
-        pairs.append((subwords.encode(given), subwords.encode(words)))
+        pairs.append(pair(noiser.corrupt(words, rng), words))
     if not pairs:
         raise DataError(f"{packed / 'validation.txt'} is empty: prepare the data again")
     real = []
     if (packed / "validation_pairs.txt").exists():
         for line in open_text(packed / "validation_pairs.txt"):
             wrong, _, right = line.partition("\t")
-            given = respelt(wrong.split(" "), speller)
-            real.append((subwords.encode(given), subwords.encode(right.split(" "))))
+            real.append(pair(wrong.split(" "), right.split(" ")))
     return pairs, real
 
 

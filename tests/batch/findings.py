@@ -26,6 +26,7 @@ from textwrap import fill
 from gec.check.findings import find_files, is_finding
 from gec.check.project import CHECK_CONFIDENCE, Project
 from gec.correct.corrector import Corrector
+from gec.correct.options import Options
 from gec.documents.markup import passages
 from gec.documents.prose import correct_prose, in_source, prose_kind
 from gec.loading import load
@@ -57,13 +58,15 @@ class Count:
     texts: list[str] = field(default_factory=list)
     found: list[tuple[float, str]] = field(default_factory=list)
 
-    def add(self, corrector: Corrector, source: str, name: str) -> None:
+    def add(
+        self, corrector: Corrector, source: str, name: str, options: Options | None = None
+    ) -> None:
         prose = passages(prose_kind(name), source, name)
         self.words += sum(len(passage.text(source).split()) for passage in prose)
         self.texts.append(name)
         pairs = [
             (own, c.with_edits({e for e in c.edits if is_finding(c.original, e)}))
-            for own, c in correct_prose(corrector, source, name)
+            for own, c in correct_prose(corrector, source, name, options)
         ]
         whole = in_source(source, pairs)
         lines = to_findings(name, whole).splitlines()
@@ -94,8 +97,8 @@ def table(count: Count) -> str:
     return "\n".join(lines)
 
 
-def descriptions(names: Iterable[str]) -> Iterator[tuple[str, str]]:
-    """Yield a name with a suffix and the beginning of the description of each package."""
+def descriptions(names: Iterable[str], words: float = MOST_WORDS) -> Iterator[tuple[str, str]]:
+    """Yield a name with a suffix and the first words of the description of each package."""
     for name in names:
         try:
             about = metadata(name)
@@ -104,14 +107,14 @@ def descriptions(names: Iterable[str]) -> Iterator[tuple[str, str]]:
         kind = (about.get("Description-Content-Type") or "text/x-rst").split(";")[0]
         suffix = {"text/markdown": ".md", "text/x-rst": ".rst"}[kind]
         body = about.get_payload() or about["Description"]
-        yield f"{name}-{about['Version']}{suffix}", _beginning(str(body), name + suffix)
+        yield f"{name}-{about['Version']}{suffix}", beginning(str(body), name + suffix, words)
 
 
-def _beginning(source: str, name: str) -> str:
-    words = 0
+def beginning(source: str, name: str, words: float) -> str:
+    """Return the beginning of a document, up to the passage with so many words before its end."""
     for passage in passages(prose_kind(name), source, name):
-        words += len(passage.text(source).split())
-        if words >= MOST_WORDS:
+        words -= len(passage.text(source).split())
+        if words <= 0:
             return source[: passage.pieces[-1][1]] + "\n"
     return source
 
@@ -147,15 +150,18 @@ def packages(corrector: Corrector, page: str | None) -> None:
             "list; the second was not looked at before it stood.\n\n"
             f"```\n$ python tests/batch/findings.py --packages --write docs/ci.md\n{body}\n```"
         )
-        _put(Path(page), text)
+        put(Path(page), "findings", text)
 
 
-def _put(page: Path, text: str) -> None:
+def put(page: Path, name: str, text: str) -> None:
+    """Replace what stands in a page between two comments."""
     before = page.read_text(encoding="utf-8")
-    pattern = r"(?<=<!-- findings: begin -->\n).*?(?=\n<!-- findings: end -->)"
-    after, found = re.subn(pattern, lambda _: text, before, flags=re.DOTALL)
+    begin, end = f"<!-- {name}: begin -->", f"<!-- {name}: end -->"
+    after, found = re.subn(
+        rf"(?<={begin}\n).*?(?=\n{end})", lambda _: text, before, flags=re.DOTALL
+    )
     if not found:
-        sys.exit(f"{page} has no lines <!-- findings: begin --> and <!-- findings: end -->")
+        sys.exit(f"{page} has no lines {begin} and {end}")
     page.write_text(after, encoding="utf-8")
 
 

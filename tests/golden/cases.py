@@ -86,6 +86,13 @@ def go(x: int) -> int:
     # He go to the shop every days.
     return x
 '''
+TERMS = """\
+The frobnicators recieve every word. A frobnicator is a class in `uvicorn`, and `uvicorn` is fast.
+
+We recieve what uvicorn has sent, and the frobnicator reads it. Uvicorn will then wait.
+
+They recieve it again. Frobnicators and uvicorn are good.
+"""
 TABLE = 'id,text\n1,She go to school.\n2,"There is many reason, I thinks."\n3,\n'
 JSONL = '{"id": 1, "text": "She go to school."}\n{"id": 2, "text": "Fine."}\n'
 ESSAYS = """\
@@ -114,6 +121,7 @@ INPUTS = {
         f"{a}\t{b}\n" for a, b in zip(LINES.splitlines(), RIGHT.splitlines(), strict=True)
     ),
     "words.txt": "informations\n",
+    "terms.md": TERMS,
     "ours.txt": LINES.replace("She go", "She goes").replace("teh", "the"),
 }
 
@@ -143,6 +151,10 @@ CASES: dict[str, list[list[str]]] = {
     "check-baseline": [
         ["correct", "--check", "--write-baseline", "--baseline", "known.json", "doc.md"],
         ["correct", "--check", "--baseline", "known.json", "doc.md", "doc.tex"],
+    ],
+    "check-learn": [
+        ["correct", "--check", "--learn", "--diff", "--dictionary", "words.txt", "terms.md"],
+        ["correct", "--check", "--learn", "--dictionary", "words.txt", "terms.md", "doc.md"],
     ],
     "batch-lines": [["batch", "--tokenized", "lines.txt", "out.txt"]],
     "batch-documents": [["batch", "doc.md", "doc.rst", "doc.tex", "doc.html", "code.py", "out"]],

@@ -8,10 +8,10 @@ from typing import Any
 import pytest
 
 from gec.check.project import Strictness
-from gec.check.wordfiles import add_word, read_words
+from gec.check.wordfiles import PROJECT_WORDS, add_word, read_words
 from gec.errors import ConfigError, InputError
 from gec.lsp.preferences import Preferences, read_preferences, user_dictionary
-from gec.lsp.workspace import PROJECT_WORDS, Workspace
+from gec.lsp.workspace import Workspace
 
 
 @pytest.mark.parametrize(

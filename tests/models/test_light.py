@@ -548,3 +548,47 @@ def test_tensors_of_other_types(tmp_path: Path) -> None:
     save_file({"a": np.zeros(3, np.int64)}, tmp_path / "t.safetensors")
     with pytest.raises(ModelError, match="a holds no weights but I64"):
         tensors.read(tmp_path / "t.safetensors")
+
+
+def _resident(path: Path) -> int:
+    """Return how many KiB of a mapped file count as this process's memory."""
+    lines = iter(Path("/proc/self/smaps").read_text().splitlines())
+    mapped = any(line.endswith(str(path)) for line in lines)
+    assert mapped
+    return next(int(line.split()[1]) for line in lines if line.startswith("Rss:"))
+
+
+@pytest.mark.skipif(not Path("/proc/self/smaps").exists(), reason="needs Linux's account of pages")
+def test_pages_of_packed_weights_do_not_stay_in_memory(tmp_path: Path) -> None:
+    from safetensors.numpy import save_file
+
+    path = tmp_path / "t.safetensors"
+    values = np.random.default_rng(0).integers(-127, 128, (2000, 1000), np.int8)
+    save_file({"a": values, "b": np.ones((1, 3), np.int8)}, path)
+    found = tensors.read(path)
+    assert int(found["a"].astype(np.int64).sum()) == int(values.astype(np.int64).sum())
+    assert _resident(path) > 1900
+    tensors.let_go(found["a"])
+    tensors.let_go(found["b"])  # less than a page
+    tensors.let_go(values)  # no file
+    assert _resident(path) < 100
+    assert (found["a"] == values).all()  # it comes back
+
+
+def test_a_decoder_alone_takes_few_rows_at_once() -> None:
+    from gec.correct.corrector import Corrector
+
+    class Counted(LightVerifier):
+        most_rows, widest = 3, 0
+
+        def verify(self, memory: Any, rows: Any, starts: Any) -> LightScores:
+            self.widest = max(self.widest, len(rows))
+            return super().verify(memory, rows, starts)
+
+    model = Counted(light_network("plain", "fp32"))
+    sources = [(4 + i % 3, 5, 6) for i in range(10)]
+    corrector = Corrector(model, bundle.read("en").subwords)
+    found = corrector.decode(sources, 0.0)
+    assert model.widest == 3
+    alone = [corrector.decode([source], 0.0)[0] for source in sources]
+    assert [h.tokens for h in found] == [h.tokens for h in alone]

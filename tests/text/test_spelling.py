@@ -41,6 +41,14 @@ def speller() -> Speller:
     return Speller(COUNTS, LISTS)
 
 
+def test_what_lists_say_is_meant() -> None:
+    lists = {"thier": {"their": 4, "thief": 1}, "hte": {"the": 1}, "teh": {"the": 2, "a lot": 2}}
+    speller = Speller(COUNTS, lists)
+    words = ("Thier", "hte", "teh", "their")
+    assert [speller.meant(word) for word in words] == ["their", "the", "the", None]
+    assert [speller.meant(word, lists=2) for word in words] == ["their", None, "the", None]
+
+
 @pytest.mark.parametrize(
     ("wrong", "right"),
     [

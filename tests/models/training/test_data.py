@@ -20,6 +20,7 @@ from gec.models.training.noisy_batches import Batch, NoisyBatches, edited_tokens
 from gec.models.training.recipe import Recipe, load_recipe
 from gec.models.training.sources import open_text
 from gec.models.training.streams import worker_starts
+from gec.models.training.validation import validation_pairs
 from gec.text.subwords import BOS_ID, EOS_ID, PAD_ID, Subwords
 
 # ------------------------------------------------------------------------------ prepare
@@ -284,6 +285,9 @@ def test_a_reversed_recipe_learns_to_make_errors(packed: Path, recipe: Recipe) -
     clean = {" ".join(codec.decode(target)) for batch in forth for _, target in batch}
     assert {" ".join(codec.decode(source)) for batch in back for source, _ in batch} == clean
     assert any(source != target for batch in back for source, target in batch)
+    held, turned = (validation_pairs(packed, r, codec)[0] for r in (recipe, reverse))
+    assert [source for source, _ in turned] == [target for _, target in held]
+    assert any(source != target for source, target in turned)
 
 
 def test_pairs_of_two_columns(pair_recipe: tuple[Recipe, Path], tmp_path: Path) -> None:

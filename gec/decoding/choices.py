@@ -115,7 +115,7 @@ LONGEST = Option("longest", positive, 10, "tokens the small model writes at most
 BUDGET = Option(
     "budget",
     fraction,
-    0.05,
+    0.03,
     "share of the time by which trying other strategies may make a run slower than greedy decoding",
 )
 DRAFT = Option("draft", one_of("source", "small"), "source", "what drafts: source or small")

@@ -11,10 +11,12 @@
 # make wheels   the source distribution and a wheel for every platform, in dist/
 # make check-wheels   make wheels, then check them: contents, libraries, empty environments
 #               (PYTHONS="python3.12 python3.13" for more interpreters than that of .venv)
+# make image-check  build the image of web/deploy/Dockerfile, run it and ask it; needs podman or docker
+#               (CONTAINERS="podman --runtime runc" IMAGE_BUILD="options" IMAGE_RUN="options")
 # make clean    remove everything that is not in the repository
 #
-# Needs make and Python 3.11 or later with venv; everything else goes into .venv. Another
-# interpreter: make test PYTHON=python3.12
+# Needs make and Python 3.11 or later with venv; everything else goes into .venv, without a C compiler
+# on the machine a package with one, too. Another interpreter: make test PYTHON=python3.12
 
 PYTHON ?= python3
 PYTEST_ARGS ?=
@@ -34,7 +36,7 @@ PIP_INSTALL := $(BIN)/python -m pip --disable-pip-version-check --no-input insta
 	--no-build-isolation --constraint constraints.txt
 
 .PHONY: demo test test-fairseq .venv-fairseq lint types sanitize format docs bench model-wheel vscode wheels \
-	check-wheels clean system-packages
+	check-wheels image-check clean system-packages
 .DELETE_ON_ERROR:
 
 demo: .venv/.runtime
@@ -128,6 +130,20 @@ check-wheels: wheels .venv/.tests
 	$(BIN)/check-wheel-contents dist/gec_toolkit-*.whl
 	GEC_DIST="$(CURDIR)/dist" GEC_PYTHONS="$(PYTHONS)" $(BIN)/python -m pytest -v tests/packages
 
+# Podman's own format has no health check. Where no registry is reached, Debian's packages make the base
+# image (docs/server.md).
+CONTAINERS ?= $(notdir $(firstword $(shell command -v podman docker)))
+IMAGE_FORMAT = $(if $(findstring podman,$(CONTAINERS)),--format docker)
+IMAGE_BUILD ?=
+IMAGE_RUN ?=
+
+image-check: .venv/.tests
+	@[ -n "$(CONTAINERS)" ] || \
+		{ echo "make image-check builds and runs an image: install podman or docker" >&2; exit 1; }
+	$(CONTAINERS) build --file web/deploy/Dockerfile --tag gec $(IMAGE_FORMAT) $(IMAGE_BUILD) .
+	GEC_IMAGE=gec GEC_CONTAINERS="$(CONTAINERS)" GEC_RUN="$(IMAGE_RUN)" \
+		$(BIN)/python -m pytest -v tests/web/test_image.py
+
 clean:
 	rm -rf .venv .venv-fairseq build dist *.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
@@ -150,6 +166,9 @@ system-packages:
 	@[ -x $(BIN)/python ] || $(PYTHON) -m venv .venv || { rm -rf .venv; exit 1; }
 	@echo "Setting up .venv (the first time this takes some minutes)"
 	@$(PIP_INSTALL) setuptools
+	@$(BIN)/python models/native/build.py >/dev/null 2>&1 || { \
+		echo "No C compiler starts here: the package ziglang compiles the library"; \
+		$(PIP_INSTALL) ziglang || echo "The library is left out: the extra torch computes instead" >&2; }
 	@touch $@
 
 # A room that appears later changes what the editable installation maps.

@@ -110,7 +110,6 @@ setup(
         "gec.models": [
             *BUNDLE_FILES,
             "bundles/en_pipeline/**/*",
-            "corpora/*/*",
             "updates/*/*",
             "recipes/*.toml",
             "recipes/*.cfg",

@@ -103,6 +103,22 @@ def test_the_table_of_the_project_says_what_it_can() -> None:
                         "entry_points", "classifiers", "python_requires"}  # fmt: skip
 
 
+def test_only_the_source_archive_holds_the_corpora(tmp_path: Path) -> None:
+    command = [sys.executable, "setup.py", "-q", "egg_info", "--egg-base", str(tmp_path)]
+    subprocess.run(command, cwd=ROOT, check=True, capture_output=True)
+    listed = next(tmp_path.glob("*/SOURCES.txt")).read_text(encoding="utf-8").split()
+    corpora = {p.relative_to(ROOT).as_posix() for p in ROOT.glob("models/corpora/*/*")}
+    assert corpora
+    assert corpora <= {*listed}
+    (call,) = (
+        node
+        for node in ast.walk(ast.parse((ROOT / "setup.py").read_text(encoding="utf-8")))
+        if isinstance(node, ast.Call) and getattr(node.func, "id", "") == "setup"
+    )
+    (data,) = (word.value for word in call.keywords if word.arg == "package_data")
+    assert not [text for node in ast.walk(data) if "corpora" in (text := ast.unparse(node))]
+
+
 def test_correcting_needs_neither_torch_nor_spacy(metadata: Message) -> None:
     base = {normal(r) for r in metadata.get_all("Requires-Dist", []) if "extra ==" not in r}
     assert base == {"numpy", "rapidfuzz", "safetensors", "tokenizers"}

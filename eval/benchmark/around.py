@@ -31,9 +31,9 @@ def sentences(count: int) -> list[str]:
     import lzma
     import re
 
-    from gec.models.load.places import BUNDLES
+    from gec.models.training.recipe import files_of, folder_of
 
-    parts = sorted((BUNDLES.parent / "corpora" / "learner").glob("*.txt.xz"))
+    parts = files_of(folder_of(packaged=True, data_dir=Path()), "learner/*.txt.xz")
     found: list[str] = []
     for number, part in enumerate(parts, 1):
         lines = lzma.decompress(part.read_bytes()).decode("utf-8").split("\n")

@@ -12,12 +12,14 @@ from typing import Any, TypeVar
 
 import torch
 
+import gec
 from gec.errors import ConfigError, InputError
 from gec.eval.benchmark import pages as report
 from gec.eval.benchmark.contenders import Ids, model_of
 from gec.eval.benchmark.growth import GrowthPoint, growth_table, measure_growth
 from gec.eval.benchmark.lossless import check_lossless
 from gec.eval.benchmark.machine import describe, is_busy, load_average
+from gec.eval.benchmark.parts import BATCH, measure_parts
 from gec.eval.benchmark.peers import check_names
 from gec.eval.benchmark.peers.fairseq import interpreter
 from gec.eval.benchmark.process import measure_process
@@ -153,13 +155,15 @@ def begin(args: argparse.Namespace) -> Run:
 def parts(run: Run) -> Iterator[tuple[str, str, bool]]:
     """Do what was asked for; yield a name, a text, and whether all is well, part by part."""
     args = run.args
-    only = args.check_lossless or args.profile or args.memory or args.growth
+    only = args.check_lossless or args.profile or args.parts or args.memory or args.growth
     if args.check_lossless:
         yield "lossless", *lossless_part(run)
     if not only or args.peers or args.replay:
         yield "speed", *speed_part(run)
     if args.profile:
         yield "profile", profile_part(run), True
+    if args.parts:
+        yield "parts", parts_part(run), True
     if args.memory:
         found = measure_process(args.model, run.sentences, run.options.threads)
         run.data["process"] = asdict(found) | {"above": found.above}
@@ -215,9 +219,18 @@ def profile_part(run: Run) -> str:
     return profile_table(profiles)
 
 
-def growth_part(run: Run) -> str:
-    import gec
+def parts_part(run: Run) -> str:
+    from gec.loading import use_threads
 
+    use_threads(1)
+    corrector = gec.load(run.args.model, device=run.args.device)
+    found = measure_parts(corrector, [" ".join(words) for words in run.sentences], BATCH)
+    use_threads(run.options.threads)
+    run.data["parts"] = asdict(found)
+    return found.text()
+
+
+def growth_part(run: Run) -> str:
     corrector = gec.load(run.args.model, device=run.args.device)
     run.growth += measure_growth(corrector, run.sentences, run.args.growth, rounds=run.args.rounds)
     run.data["growth"] = [asdict(point) for point in run.growth]

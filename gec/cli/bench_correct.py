@@ -100,6 +100,12 @@ def _add_other(parser: Parser) -> None:
         "--profile", action="store_true", help="show the time by part of the network and loop"
     )
     add.add_argument(
+        "--parts",
+        action="store_true",
+        help="show the processor time by part of a whole correction: the network and what is "
+        "around it, in one thread",
+    )
+    add.add_argument(
         "--memory", action="store_true", help="show peak memory and cold start of gec correct"
     )
     add.add_argument(

@@ -96,11 +96,14 @@ class Assembler:
         warnings: list[Warning] = []
         for place in range(plan.first, plan.last):
             self.interrupt()
-            done = parts[place]
-            spoken = shares(one.reading for one in done)
-            if place in plan.chosen:
-                warnings += unread(plan.sentences[place].words, spoken, done)
-            sentence, own = self._sentence(plan, place, spoken, done)
+            done = parts.get(place, [])
+            if len(done) == 1 and done[0].unchanged:  # as most are
+                sentence, own = self._result(plan, place, done)
+            else:
+                spoken = shares(one.reading for one in done)
+                if place in plan.chosen:
+                    warnings += unread(plan.sentences[place].words, spoken, done)
+                sentence, own = self._sentence(plan, place, spoken, done)
             sentences.append(sentence)
             edits += own
         begin, end = plan.span()
@@ -129,13 +132,26 @@ class Assembler:
                 spaced=True if tokenized else None,
                 misspelt={one.job.words[p].text for one in done for p in one.job.respelt},
             )
-        if place in plan.chosen and not tokenized:
+        return self._result(plan, place, done, draft.target, known, edits)
+
+    def _result(
+        self,
+        plan: Plan,
+        place: int,
+        done: Sequence[Done],
+        target: Sequence[str] | None = None,
+        known: Sequence[Evidence] = (),
+        edits: list[Edit] | None = None,
+    ) -> tuple[SentenceResult, list[Edit]]:
+        """Return one sentence, without a target an unchanged one, and all edits made in it."""
+        sentence, edits = plan.sentences[place], edits or []
+        if place in plan.chosen and not plan.rule.tokenized:
             edits = _with_blanks(edits, plan, place)
         result = SentenceResult(
             sentence.start,
             sentence.end,
             sentence.words,
-            tuple(draft.target),
+            tuple([word.text for word in sentence.words] if target is None else target),
             self._trace([one.hypothesis for one in done]),
             sum(one.seconds for one in done),
             tuple(known),
@@ -153,7 +169,6 @@ class Assembler:
         """
         words = plan.sentences[place].words
         source = [word.text for word in words]
-        short = plan.is_title(place) or len(source) < 4
         draft = _Draft(source)
         known: list[Evidence] = []
         for reading, begin, end in spoken:
@@ -165,7 +180,8 @@ class Assembler:
                     continue
                 if any(word.protected for word in words[start:stop]):
                     continue
-                if short and start == len(source) and new == ["."]:
+                ends = start == len(source) and new == ["."]
+                if ends and (len(source) < 4 or plan.is_title(place)):
                     continue
                 if _invents(source[start:stop], new, plan.rule.speller, respelt):
                     continue
@@ -187,8 +203,8 @@ class Assembler:
             edit.source_end,
             tuple(new),
             kind,
-            probability=min(reading.probabilities[first:last], default=1.0),
-            following=reading.entries[last],
+            probability=reading.probability(first, last),
+            following=reading.entry(last),
             spelling=math.prod(reading.respelt.get(place, 1.0) for place in places),
             fluency=self.ngrams.prefers(reading.words, first, last, old) if self.ngrams else 0.0,
             others=len(reading.edits) - 1,
@@ -264,14 +280,15 @@ def _with_blanks(edits: Sequence[Edit], plan: Plan, place: int) -> list[Edit]:
 
     What replaces such a mark takes the blank along; what is put or removed behind it decides.
     """
+    marks = [*missing_blanks(plan.sentences[place].words, plan.following(place))]
     found = [*edits]
-    if plan.rule.setting.least(BLANK_TYPE) > BLANK_CONFIDENCE:
+    if not marks or plan.rule.setting.least(BLANK_TYPE) > BLANK_CONFIDENCE:
         return found
     behind = {e.start for e in edits if e.start == e.end or e.replacement.strip(" ") == ""}
     behind |= {e.start for e in edits if e.replacement.startswith(" ")}
     changed = Overlaps((edit.start, edit.end) for edit in edits)
     last = {edit.end: number for number, edit in enumerate(edits) if edit.start < edit.end}
-    for mark in missing_blanks(plan.sentences[place].words, plan.following(place)):
+    for mark in marks:
         if mark.end in behind:
             continue
         if mark.end in last:

@@ -5,13 +5,14 @@ from __future__ import annotations
 import unicodedata
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import lru_cache
+from operator import attrgetter
 
 from gec.correct.options import Setting
 from gec.edits.edits import WordEdit
 from gec.errors import ConfigError
 from gec.text.language import looks_english
 from gec.text.protection import Overlaps
+from gec.text.remembered import Remembered
 from gec.text.segmentation import Sentence, segment, windows
 from gec.text.spelling import Speller
 from gec.text.subwords import WordCodec
@@ -162,9 +163,11 @@ class Planner:
             respelt = self._respell(rule.speller, sentence)
             for start, end in windows(sentence, size=WINDOW_WORDS, overlap=WINDOW_OVERLAP):
                 self.interrupt()
-                seen = tuple(p for p in range(start, end) if not _is_picture(sentence[p].text))
-                words = tuple(sentence[p] for p in seen)
-                inside = {i: respelt[p] for i, p in enumerate(seen) if p in respelt}
+                seen, words = tuple(range(start, end)), sentence[start:end]
+                if any(map(_pictures.__getitem__, map(_TEXT, words))):
+                    seen = tuple(p for p in seen if not _pictures[sentence[p].text])
+                    words = tuple(sentence[p] for p in seen)
+                inside = respelt and {i: respelt[p] for i, p in enumerate(seen) if p in respelt}
                 ids = tuple(self.subwords.encode(_seen(words, inside)))
                 whole = end == len(sentence)
                 jobs += self._fitting(Job(place, start, end, seen, words, inside, ids, whole))
@@ -207,8 +210,10 @@ class Planner:
         """Return what the dictionary would write, by place; protected words stay."""
         if speller is None:
             return {}
-        protected = {place for place, word in enumerate(sentence) if word.protected}
         words = [word.text for word in sentence]
+        if not speller.suspects(words):  # as in most sentences
+            return {}
+        protected = {place for place, word in enumerate(sentence) if word.protected}
         return speller.correct(words, protected, interrupt=self.interrupt)
 
     def _sentences(self, text: str, rule: Rule) -> list[Sentence]:
@@ -240,10 +245,16 @@ def model_word(word: Word) -> str:
     return word.text.replace(" ", "\u00a0") if word.protected else word.text
 
 
-def _seen(words: Sequence[Word], respelt: Mapping[int, tuple[str, float]]) -> list[str]:
+def model_words(words: Sequence[Word]) -> list[str]:
     """Return the words as the model sees them."""
+    texts = [word.text for word in words]
+    return [model_word(word) for word in words] if " " in "".join(texts) else texts
+
+
+def _seen(words: Sequence[Word], respelt: Mapping[int, tuple[str, float]]) -> list[str]:
+    """Return the words as the model sees them after the speller."""
     if not respelt:
-        return [model_word(word) for word in words]
+        return model_words(words)
     seen: list[str] = []
     for place, word in enumerate(words):
         if place in respelt:
@@ -274,11 +285,12 @@ def _changeable(sentences: Sequence[Sentence], places: Iterable[int]) -> set[int
 
 def _protect(sentence: Sentence, dictionary: Collection[str], named: Overlaps | None) -> Sentence:
     """Protect numbers, pictures, unassigned characters, and in tokenized text what is named."""
-    if not dictionary and named is None and not any(_is_no_word(w.text) for w in sentence.words):
+    texts = map(_TEXT, sentence.words)
+    if not dictionary and named is None and not any(map(_no_words.__getitem__, texts)):
         return sentence  # as most are
     words = tuple(
         Word(word.text, word.start, word.end, protected=True)
-        if _is_no_word(word.text)
+        if _no_words[word.text]
         or word.text in dictionary
         or (named is not None and named(word.start, word.end))
         else word
@@ -287,15 +299,12 @@ def _protect(sentence: Sentence, dictionary: Collection[str], named: Overlaps | 
     return Sentence(sentence.start, sentence.end, words)
 
 
-# Asked of every word of every text, and most words come again.
-@lru_cache(maxsize=2**16)
 def _is_no_word(word: str) -> bool:
     if word.isascii() and word.isalpha():  # as most are
         return False
     return any(c.isdigit() for c in word) or _is_picture(word) or _is_unassigned(word)
 
 
-@lru_cache(maxsize=2**16)
 def _is_picture(word: str) -> bool:
     """Whether a word is emoji or the like, which the model has not learnt: it does not see them."""
     return not any(
@@ -306,3 +315,8 @@ def _is_picture(word: str) -> bool:
 def _is_unassigned(word: str) -> bool:
     """Whether a word holds a character that no vocabulary need be able to write back."""
     return not word.isascii() and any(unicodedata.category(c) == "Cn" for c in word)
+
+
+# Asked of every word of every text, and most words come again.
+_no_words, _pictures = Remembered(_is_no_word), Remembered(_is_picture)
+_TEXT = attrgetter("text")

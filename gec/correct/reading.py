@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
-from gec.correct.plan import Job, model_word
+from gec.correct.plan import Job, model_words
 from gec.correct.result import ENDLESS, TOO_LONG, Warning
 from gec.decoding.decoder import Hypothesis
 from gec.edits.align import align
@@ -28,8 +28,8 @@ class Reading:
         start, end: the first word that the output is for, and the one after the last.
         whole: the sentence ends with it.
         words: the output's words.
-        probabilities: of each word the least of its tokens', then EOS's.
-        entries: of each word its first token's, then EOS's.
+        spans: the tokens of all words that the model wrote, ``words`` and those behind them.
+        logprobs: of all tokens and EOS.
         edits: from the sentence's words (not the window's) to the output's.
         respelt: the places of the words that the speller replaced, with its confidences.
     """
@@ -38,16 +38,27 @@ class Reading:
     end: int
     whole: bool
     words: list[str]
-    probabilities: list[float]
-    entries: list[float]
+    spans: Sequence[tuple[str, int, int]]
+    logprobs: Sequence[float]
     edits: list[WordEdit]
     respelt: dict[int, float]
+
+    def probability(self, first: int, last: int) -> float:
+        """Return the least probability of the tokens of some words; without words 1."""
+        spans = self.spans[first:last]
+        return min((math.exp(min(self.logprobs[a:b])) for _, a, b in spans), default=1.0)
+
+    def entry(self, place: int) -> float:
+        """Return the probability of a word's first token, behind the last word EOS's."""
+        return math.exp(self.logprobs[self.spans[place][1] if place < len(self.spans) else -1])
 
     def missing(self) -> int:
         """Return how many words at the end the output does not follow.
 
         They are those behind the last three that are the same in both, if most of them changed.
         """
+        if not self.edits:
+            return 0
         at, changed = self.end, 0
         for edit in reversed(self.edits):
             if at - edit.source_end >= 3:
@@ -72,6 +83,12 @@ class Done:
             return False
         return self.hypothesis.truncated or self.reading.missing() >= LOST_WORDS
 
+    @property
+    def unchanged(self) -> bool:
+        """Whether the window is a whole sentence in which the model changes nothing."""
+        reading = self.reading
+        return reading.start == 0 and reading.whole and not reading.edits
+
 
 def read(job: Job, hypothesis: Hypothesis, subwords: WordCodec) -> Reading:
     """Take the output for a window to pieces; of one without end, what follows the source."""
@@ -79,17 +96,15 @@ def read(job: Job, hypothesis: Hypothesis, subwords: WordCodec) -> Reading:
     if not lost and not job.respelt and tuple(hypothesis.tokens) == job.ids:  # as most are
         return Reading(job.start, job.end, job.whole, [], [], [], [], {})
     spans = subwords.decode_spans(hypothesis.tokens)
-    seen, words = [model_word(word) for word in job.words], [word for word, _, _ in spans]
+    seen, words = model_words(job.words), [word for word, _, _ in spans]
     first, last = _followed(seen, words) if lost else (len(seen), len(words))
-    logprobs = hypothesis.logprobs
-    end = math.exp(logprobs[-1])
     return Reading(
         job.start,
         job.places[first] if first < len(seen) else job.end,
         job.whole and not lost,
         words[:last],
-        [*(math.exp(min(logprobs[a:b])) for _, a, b in spans), end][: last + 1],
-        [*(math.exp(logprobs[a]) for _, a, _ in spans), end][: last + 1],
+        spans,
+        hypothesis.logprobs,
         [job.place(edit) for edit in align(seen[:first], words[:last])],
         {job.places[i]: confidence for i, (_, confidence) in job.respelt.items()},
     )

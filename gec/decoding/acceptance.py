@@ -226,8 +226,8 @@ def decide(
     """
     kept = []
     for row, (draft, choices) in enumerate(zip(state.drafts, best, strict=True)):
-        count = 0
-        for place, token in enumerate(draft):
+        count = len(draft) if trusted and [*draft] == choices[: len(draft)] else 0  # as most
+        for place, token in enumerate(draft[count:]):
             if not (trusted and token == choices[place]) and not stands(row, place):
                 break
             count += 1

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import random
 from collections import Counter, deque
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -11,7 +10,7 @@ from gec.decoding.acceptance import Acceptance, Exact
 from gec.decoding.drafters import Drafter, NoDraft
 from gec.decoding.loop import step
 from gec.decoding.model import Model
-from gec.decoding.state import Hypothesis, Row, State
+from gec.decoding.state import Hypothesis, Row, State, Stream
 from gec.errors import ConfigError, InputError
 
 __all__ = ["Decoder", "Hypothesis", "LengthLimit", "Row", "State"]
@@ -103,7 +102,7 @@ class Decoder:
         return state.finished
 
 
-def _streams(seed: int, sources: Sequence[Sequence[int]]) -> list[random.Random]:
+def _streams(seed: int, sources: Sequence[Sequence[int]]) -> list[Stream]:
     """Return one stream of random numbers a source, seeded by itself and by nothing around it.
 
     Where a source stands among how many others makes no difference; equal ones are told apart.
@@ -112,5 +111,5 @@ def _streams(seed: int, sources: Sequence[Sequence[int]]) -> list[random.Random]
     streams = []
     for source in map(tuple, sources):
         seen[source] += 1
-        streams.append(random.Random(f"{seed} {seen[source]} {source}"))
+        streams.append(Stream(f"{seed} {seen[source]} {source}"))
     return streams

@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any
 
 from gec.decoding.acceptance import Kept
@@ -33,6 +34,21 @@ class Hypothesis:
     steps: tuple[Pass, ...]
 
 
+class Stream:
+    """Random numbers that are seeded when the first is drawn: most rules never draw one."""
+
+    def __init__(self, seed: str = "") -> None:
+        self._seed = seed
+
+    @cached_property
+    def _random(self) -> random.Random:
+        return random.Random(self._seed)
+
+    def getrandbits(self, bits: int) -> int:
+        """Return the next number of so many bits."""
+        return self._random.getrandbits(bits)
+
+
 @dataclass(slots=True)
 class Row:
     """One output in the making. ``tokens`` has no BOS; ``limit`` counts tokens with EOS.
@@ -48,7 +64,7 @@ class Row:
     logprobs: list[float] = field(default_factory=list)
     score: float = 0.0
     steps: tuple[Pass, ...] = ()
-    stream: random.Random = field(default_factory=lambda: random.Random(0))
+    stream: Stream = field(default_factory=Stream)
 
     def extended(self, kept: Kept, eos_id: int) -> tuple[Row, Hypothesis | None]:
         """Return the row after ``kept``, and its hypothesis where that ends it."""

@@ -8,10 +8,13 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from functools import lru_cache
 from math import inf
+from typing import NamedTuple
 
 from gec.edits.edits import WordEdit
 from gec.edits.wordlists import (
+    AUXILIARIES,
     HELPERS,
+    bases,
     is_clitic,
     is_punctuation,
     letters,
@@ -19,6 +22,7 @@ from gec.edits.wordlists import (
     similarity,
     word_class,
 )
+from gec.text.remembered import Remembered
 
 
 def align(source: Sequence[str], target: Sequence[str]) -> list[WordEdit]:
@@ -104,10 +108,16 @@ def _table(source: Sequence[str], target: Sequence[str], margin: int) -> list[li
         if first == 0:
             row[0] = i + 1.0
         here = row[0] if first == 0 else inf
-        for j in range(max(first, 1), last + 1):
-            other = target[j - 1]
-            swap = above[j - 1] if word == other else above[j - 1] + _cost(word, other)
-            here = row[j] = min(swap, above[j] + 1, here + 1)
+        for j in range(max(first, 1), last + 1):  # most of an alignment's time, so no min()
+            other, swap, below = target[j - 1], above[j - 1], above[j] + 1
+            if word != other:
+                swap += _cost(word, other)
+            here += 1
+            if below < here:
+                here = below
+            if swap < here:
+                here = swap
+            row[j] = here
         costs.append(row)
     return costs
 
@@ -115,16 +125,40 @@ def _table(source: Sequence[str], target: Sequence[str], margin: int) -> list[li
 @lru_cache(maxsize=65536)
 def _cost(word: str, other: str) -> float:
     """Return the cost of a substitution; a deletion and an insertion cost 1 each."""
-    if word.lower() == other.lower():
+    one, two = _known[word], _known[other]
+    if one.lower == two.lower:
         return 0.1
-    if is_punctuation(word) != is_punctuation(other):
+    if one.mark != two.mark:
         return 2.5
-    if is_punctuation(word):
+    if one.mark:
         return 0.8
-    if same_lemma(word, other):
+    if one.auxiliary and two.auxiliary:
+        same = one.auxiliary == two.auxiliary
+    else:
+        same = not one.bases.isdisjoint(two.bases)
+    if same:
         return 0.3
-    cost = 0.4 + 1.5 * (1 - similarity(word, other))
-    return min(cost, 0.9) if word_class(word) == word_class(other) != "" else cost
+    cost = 0.4 + 1.5 * (1 - similarity(one.lower, two.lower))
+    return min(cost, 0.9) if one.kind == two.kind != "" else cost
+
+
+class _Known(NamedTuple):
+    """What a word is compared by: its class, its bases, and the auxiliary verb that it is of."""
+
+    lower: str
+    mark: bool
+    kind: str
+    bases: frozenset[str]
+    auxiliary: str
+
+
+def _know(word: str) -> _Known:
+    lower = word.lower()
+    lemma = AUXILIARIES[lower][0] if lower in AUXILIARIES else ""
+    return _Known(lower, is_punctuation(word), word_class(word), bases(word), lemma)
+
+
+_known = Remembered(_know, 2**14)
 
 
 def _union(a: WordEdit, b: WordEdit) -> WordEdit:
@@ -161,7 +195,18 @@ def _one_change(
 
 def _moved(source: Sequence[str], target: Sequence[str], first: WordEdit, second: WordEdit) -> bool:
     """Whether words were deleted here and inserted a little further on, or the other way round."""
-    a, b = ([w.lower() for w in edit.old(source)] for edit in (first, second))
-    c, d = ([w.lower() for w in edit.new(target)] for edit in (first, second))
-    near = second.source_start - first.source_end <= 4
-    return near and ((a == d and not b and not c) or (b == c and not a and not d))
+    if second.source_start - first.source_end > 4:
+        return False
+    return (
+        _same(first.old(source), second.new(target))
+        and not second.old(source)
+        and not first.new(target)
+    ) or (
+        _same(second.old(source), first.new(target))
+        and not first.old(source)
+        and not second.new(target)
+    )
+
+
+def _same(words: Sequence[str], others: Sequence[str]) -> bool:
+    return len(words) == len(others) and [w.lower() for w in words] == [w.lower() for w in others]

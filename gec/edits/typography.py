@@ -18,6 +18,10 @@ def blanks_before(words: Sequence[str]) -> list[bool]:
     open_quotes: set[str] = set()
     close = True  # no blank before the first
     for i, word in enumerate(words):
+        if word.isalnum():  # as most; clitics have an apostrophe
+            blanks.append(not close)
+            close = False
+            continue
         close_left, close_right = word in _CLOSE_LEFT or is_clitic(word), word in _CLOSE_RIGHT
         if word == "/":
             close_left = close_right = True
@@ -40,6 +44,8 @@ def is_spaced(words: Sequence[Word]) -> bool:
     """
     strong = weak = 0
     for before, word in pairwise(words):
+        if word.text.isalnum():
+            continue
         vote = 1 if before.end < word.start else -1
         if word.text in (".", ",", ")") or is_clitic(word.text):
             strong += vote

@@ -146,17 +146,20 @@ def _irregular() -> dict[str, set[tuple[str, str]]]:
 def same_lemma(word: str, other: str) -> bool:
     if word.lower() in AUXILIARIES and other.lower() in AUXILIARIES:
         return AUXILIARIES[word.lower()][0] == AUXILIARIES[other.lower()][0]
-    return not _bases(word).isdisjoint(_bases(other))
+    return not bases(word).isdisjoint(bases(other))
 
 
 @lru_cache(maxsize=65536)
-def _bases(word: str) -> frozenset[str]:
+def bases(word: str) -> frozenset[str]:
+    """Return the words that a word may be a form of; see :func:`readings`."""
     return frozenset(base for base, _ in readings(word))
 
 
 def similarity(word: str, other: str) -> float:
     """Return the share of characters in the common beginning and end, without regard to case."""
     word, other = word.lower(), other.lower()
+    if word[:1] != other[:1] and word[-1:] != other[-1:]:  # as most pairs
+        return 0.0
     shorter = min(len(word), len(other))
     head = 0
     while head < shorter and word[head] == other[head]:

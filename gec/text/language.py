@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from functools import cache, lru_cache
 
+from gec.text.remembered import Remembered
 from gec.text.words import Word
 
 # Words frequent in English and in no other language below; enough of them end the search early.
@@ -36,6 +37,16 @@ def _letters(word: str) -> tuple[int, int]:
     return len(letters), sum(c < "\u0250" or "\u1e00" <= c <= "\u1eff" for c in letters)
 
 
+def _vote(form: str) -> int:
+    """Return a word's vote: one word in six that is frequent in English outvotes the others."""
+    if not (form[0].isalpha() or form[0] == "'"):
+        return 0
+    return 5 if form.lower() in _ENGLISH else -1
+
+
+_votes = Remembered(_vote)
+
+
 def looks_english(words: Sequence[Word]) -> bool:
     """Whether a sentence may be English; the corrector leaves other sentences alone.
 
@@ -48,10 +59,10 @@ def looks_english(words: Sequence[Word]) -> bool:
         letters = [_letters(form) for form in forms]
         if sum(latin for _, latin in letters) * 2 < sum(all_ for all_, _ in letters):
             return False
-    forms = [form for form in forms if form[0].isalpha() or form[0] == "'"]
-    known = sum(form.lower() in _ENGLISH for form in forms)
-    if not forms or known * 6 >= len(forms):
+    if sum(map(_votes.__getitem__, forms)) >= 0:
         return True
+    forms = [form for form in forms if _votes[form]]
+    known = sum(_votes[form] > 0 for form in forms)
     forms[0] = forms[0].lower()  # other capital letters are names: Rio de Janeiro, Buenos Aires
     english, others = _function_words()
     foreign = {form for form in forms if form not in english}

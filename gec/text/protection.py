@@ -52,8 +52,8 @@ _INLINE = r"""
     (?:\d\w{0,30}?[^\W\d_]|[^\W\d_]\w{0,30}?\d)\w* (?:-\w+)*
     """.replace("EXTENSIONS", _EXTENSIONS)
 
-# Every match of _INLINE holds a match of this pattern. Most sentences hold none, and this search
-# is faster.
+# Every match of _INLINE holds a match of this pattern, which is found faster, and most sentences
+# hold none. Only what begins with "<" or "{" holds whitespace.
 _HINT = re.compile(r"[:@/\\<&{$%\#(_\d] | \.\S | [a-z][A-Z]", re.VERBOSE)
 
 _MARKER = re.compile(
@@ -65,6 +65,7 @@ _RAW_ELEMENT = re.compile(r"<(code|pre|script|style|kbd|samp|tt|math|svg)(?=[\s>
 # One code point for one, so that offsets stay (str.lower makes two of "İ").
 _LOWER = {code: code + 32 for code in range(ord("A"), ord("Z") + 1)}
 _NEWLINES = str.maketrans(dict.fromkeys("\r\v\f\x1c\x1d\x1e\x85\u2028\u2029", "\n"))
+_OTHER_NEWLINE = re.compile("[\r\v\f\x1c-\x1e\x85\u2028\u2029]")
 
 
 def protected_spans(
@@ -82,6 +83,8 @@ def protected_spans(
     """
     flat = unify_newlines(text)
     found: list[Span] = []
+    if not (dictionary or spans or "`" in flat or "~~~" in flat or _HINT.search(flat)):
+        return found  # as in most sentences: every rule needs one of these
     for rule in (_regions, _front_matter, _fences, _comments, _raw_elements, _inline):
         found += rule(flat)
     if "`" in flat:
@@ -94,6 +97,8 @@ def protected_spans(
 
 def unify_newlines(text: str) -> str:
     """Return ``text`` with a line feed for every line ending; offsets stay the same."""
+    if not _OTHER_NEWLINE.search(text):  # as most
+        return text
     return text.replace("\r\n", " \n").translate(_NEWLINES)
 
 
@@ -140,11 +145,26 @@ def _inline_pattern() -> re.Pattern[str]:
 
 
 def _inline(text: str) -> Iterator[Span]:
-    if not _HINT.search(text):
-        return
-    for match in _inline_pattern().finditer(text):
+    for match in _inline_matches(text):
         url = _without_punctuation(match[0]) if match.lastgroup else match[0]
         yield match.start(), match.start() + len(url)
+
+
+def _inline_matches(text: str) -> Iterator[re.Match[str]]:
+    """Yield the matches of _INLINE; only what stands between blanks around a hint is searched."""
+    at = 0
+    while hint := _HINT.search(text, at):
+        start = max(at, text.rfind(" ", at, hint.start()) + 1)
+        end = text.find(" ", hint.end())
+        end = len(text) if end < 0 else end
+        if text.find("<", start, end) < 0 and text.find("{", start, end) < 0:
+            yield from _inline_pattern().finditer(text, start, end)
+            at = end
+        elif match := _inline_pattern().search(text, start):
+            yield match
+            at = match.end()
+        else:
+            return
 
 
 def _without_punctuation(url: str) -> str:

@@ -67,10 +67,12 @@ class Cuts:
     def sentence(self, place: int) -> Sentence:
         """Return one sentence with its words."""
         start, end = self.spans[place]
-        return Sentence(start, end, tuple(_words(self.text, start, end, self.protected)))
+        return Sentence(start, end, tuple(_words(self.text, start, end, self.kept(place))))
 
     def kept(self, place: int) -> Sequence[Span]:
         """Return what is protected in one sentence."""
+        if not self.protected:
+            return ()
         start, end = self.spans[place]
         first = bisect_left(self.protected, (start, start))
         return self.protected[first : bisect_left(self.protected, (end, end))]
@@ -99,13 +101,14 @@ def _set(words: str) -> frozenset[str]:
     return frozenset(words.split())
 
 
-def _words(text: str, start: int, end: int, protected: Sequence[Span]) -> Iterator[Word]:
-    for i in range(bisect_left(protected, (start, start)), bisect_left(protected, (end, end))):
-        span = protected[i]
-        yield from split_words(text[start : span[0]], start)
-        yield Word(normalise(text[slice(*span)]), *span, protected=True)
+def _words(text: str, start: int, end: int, protected: Sequence[Span]) -> list[Word]:
+    """Return the words of a sentence and what is protected in it."""
+    words: list[Word] = []
+    for span in protected:
+        words += split_words(text[start : span[0]], start)
+        words.append(Word(normalise(text[slice(*span)]), *span, protected=True))
         start = span[1]
-    yield from split_words(text[start:end], start)
+    return words + split_words(text[start:end], start)
 
 
 # ------------------------------------------------------------------------------------- blocks
@@ -350,29 +353,34 @@ def missing_blanks(words: Sequence[Word], following: int | None) -> Iterator[Wor
     after the last one), and commas between a word and one that begins a clause: "risk,the",
     but not "key,value" and "1,2".
     """
-    for before, comma, after, behind in zip(
-        words, words[1:], words[2:], [*words[3:], None], strict=False
-    ):
-        if (
-            comma.text == ","
-            and before.end == comma.start
-            and comma.end == after.start
-            and not (before.protected or comma.protected or after.protected)
-            and len(before.text) > 1
-            and _WORD.fullmatch(before.text)
-            and after.text.lower() in _CLAUSE
-            and (  # the words "he,she" and "and,but"
-                before.text.lower() not in _CLAUSE
-                or (after.text in _JOINING and before.text.lower() not in _JOINING)
-            )
-            and (after.text.islower() or after.text == "I")
-            and behind is not None
-            and (after.end < behind.start or behind.text.startswith("'"))
-        ):
-            yield comma
+    texts = [word.text for word in words]
+    for place in range(1, len(words) - 1) if "," in texts else ():
+        if texts[place] == "," and _lacks_blank(words, place):
+            yield words[place]
     last = words[-1]
     if last.end == following and last.text in (".", "!", "?") and not last.protected:
         yield last
+
+
+def _lacks_blank(words: Sequence[Word], place: int) -> bool:
+    """Whether the comma at a place, between two words, lacks the blank behind it."""
+    before, comma, after = words[place - 1 : place + 2]
+    behind = words[place + 2] if place + 2 < len(words) else None
+    return (
+        before.end == comma.start
+        and comma.end == after.start
+        and not (before.protected or comma.protected or after.protected)
+        and len(before.text) > 1
+        and _WORD.fullmatch(before.text) is not None
+        and after.text.lower() in _CLAUSE
+        and (  # the words "he,she" and "and,but"
+            before.text.lower() not in _CLAUSE
+            or (after.text in _JOINING and before.text.lower() not in _JOINING)
+        )
+        and (after.text.islower() or after.text == "I")
+        and behind is not None
+        and (after.end < behind.start or behind.text.startswith("'"))
+    )
 
 
 # ------------------------------------------------------------------------------------ windows
@@ -390,8 +398,8 @@ def windows(words: Sequence[Word], *, size: int, overlap: int) -> list[tuple[int
     """
     if not 0 <= overlap < size:
         raise ValueError(f"expected 0 <= overlap < size, got overlap {overlap} and size {size}")
-    if not words:
-        return []
+    if len(words) <= size:  # as most
+        return [(0, len(words))] if words else []
     count = max(1, -(-(len(words) - overlap) // (size - overlap)))
     length, longer = divmod(len(words) + (count - 1) * overlap, count)
     ranges: list[tuple[int, int]] = []

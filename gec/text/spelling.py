@@ -8,13 +8,22 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Callable, Collection, Container, Iterator, Mapping, Sequence
+from collections.abc import (
+    Callable,
+    Collection,
+    Container,
+    Iterable,
+    Iterator,
+    Mapping,
+    Sequence,
+)
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from typing import Any, cast
 
 from gec.errors import ModelError
+from gec.text.remembered import Remembered
 from gec.text.tables import Filter, Numbers, Strings, read_tables, write_tables
 from gec.untrusted import unzip_text
 
@@ -67,7 +76,7 @@ class Speller:
             self._misspellings = Misspellings.of(misspellings, self._words)
         self._near_words: dict[tuple[str, int], list[str]] = {}
         self._cache: dict[tuple[str, bool], tuple[Suggestion, ...]] = {}
-        self._suspect: dict[str, bool] = {}
+        self._suspect = Remembered(self._is_suspect, _REMEMBERED)
 
     def knows(self, word: str) -> bool:
         """Whether a word, in whatever case, is in the dictionary."""
@@ -99,6 +108,10 @@ class Speller:
             self._cache[key] = found
         return found
 
+    def suspects(self, words: Iterable[str]) -> bool:
+        """Whether any of some words is one that :meth:`correct` may correct."""
+        return any(map(self._suspect.__getitem__, words))
+
     def correct(
         self,
         words: Sequence[str],
@@ -116,7 +129,7 @@ class Speller:
         found: dict[int, tuple[str, float]] = {}
         begins = True
         for place, word in enumerate(words):
-            if self._is_misspelt(word, begins) and place not in skip:
+            if self._suspect[word] and self._is_misspelt(word, begins) and place not in skip:
                 interrupt()
                 suggestions = self.suggest(word)
                 right = 1 - sum(suggestion.confidence for suggestion in suggestions)
@@ -127,15 +140,12 @@ class Speller:
                 begins = False
         return found
 
+    def _is_suspect(self, word: str) -> bool:
+        """Whether a word of English letters is unknown."""
+        return len(word) >= 3 and word.isascii() and word.isalpha() and not self.knows(word)
+
     def _is_misspelt(self, word: str, begins: bool) -> bool:
-        suspect = self._suspect.get(word)  # asked of every word of every text, and most recur
-        if suspect is None:
-            if len(self._suspect) >= _REMEMBERED:
-                self._suspect.clear()
-            plain = len(word) >= 3 and word.isascii() and word.isalpha()
-            suspect = self._suspect[word] = plain and not self.knows(word)
-        if not suspect:
-            return False
+        """Whether a suspect is no name and no abbreviation by its capitals."""
         if word.islower() or (begins and word[1:].islower()):
             return True
         return word[1:].islower() and max(self._listed(word.lower()).values(), default=0) > 1

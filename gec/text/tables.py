@@ -25,6 +25,7 @@ from gec.untrusted import Buffer, map_bytes, parse_json
 _LONGEST_HEAD = 1 << 16  # bytes of the first line
 _ENCODINGS = {1: "latin-1", 4: "utf-32-be"}  # by the bytes of a character; both sort as characters
 _CODES = "BHIQ"
+_APART = 128  # places from one landmark to the next
 
 Part = dict[str, Any]
 
@@ -51,6 +52,7 @@ class Strings(Sequence[str]):
             length: (first, begin, count)
             for (length, count), first, begin in zip(lengths, self._firsts, begins, strict=False)
         }
+        self._marks: dict[int, list[bytes]] = {}  # see _landmarks
 
     @classmethod
     def of(cls, strings: Iterable[str]) -> Strings:
@@ -74,11 +76,22 @@ class Strings(Sequence[str]):
         except UnicodeEncodeError:
             return None
         first, begin, count = group
-        place = self._bisect(wanted, begin, count, len(wanted))
-        at = begin + place * len(wanted)
-        if place == count or self._data[at : at + len(wanted)] != wanted:
-            return None
-        return first + place
+        size = len(wanted)
+        after = bisect_left(self._landmarks(len(string), begin, count, size), wanted)
+        low = begin + max(0, after - 1) * _APART * size
+        high = begin + min(count, after * _APART + 1) * size
+        at = self._data.find(wanted, low, high)
+        while at >= 0 and (at - begin) % size:  # across two strings
+            at = self._data.find(wanted, at + 1, high)
+        return first + (at - begin) // size if at >= 0 else None
+
+    def _landmarks(self, length: int, begin: int, count: int, size: int) -> list[bytes]:
+        """Return the first of the strings of a length, and every so many places another one."""
+        marks = self._marks.get(length)
+        if marks is None:
+            places = range(begin, begin + count * size, _APART * size)
+            marks = self._marks[length] = [self._data[at : at + size] for at in places]
+        return marks
 
     def beginning(self, length: int, start: str) -> list[str]:
         """Return all strings of a length that begin with the character ``start``."""

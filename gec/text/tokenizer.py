@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from functools import cache, lru_cache
+from functools import cache
 
 from gec.text.letters import letter_class, small_letters
 
@@ -164,8 +164,8 @@ def cut(text: str) -> list[Span]:
     """Return the spans of a text's tokens, in order; they cover everything but whitespace."""
     spans: list[Span] = []
     uncertain = False
-    for start, chunk in _chunks(text):
-        ends, cut_apart = _pieces(chunk)
+    for start, chunk in chunks(text):
+        ends, cut_apart = pieces(chunk)
         if len(ends) == 1:
             spans.append((start, start + ends[0]))
             continue
@@ -177,7 +177,7 @@ def cut(text: str) -> list[Span]:
     return _put_together(text, spans) if uncertain else spans
 
 
-def _chunks(text: str) -> Iterator[tuple[int, str]]:
+def chunks(text: str) -> Iterator[tuple[int, str]]:
     """Yield the pieces between whitespace and where they begin."""
     if not text.isprintable():
         for match in _CHUNK.finditer(text):
@@ -193,8 +193,7 @@ def _chunks(text: str) -> Iterator[tuple[int, str]]:
 _CHUNK = re.compile(r"\S+")
 
 
-@lru_cache(maxsize=2**16)  # most words recur
-def _pieces(chunk: str) -> tuple[tuple[int, ...], bool]:
+def pieces(chunk: str) -> tuple[tuple[int, ...], bool]:
     """Return where the tokens of text without blanks end, and whether a special case is cut in it.
 
     If no special case is cut anywhere, there is nothing to put together.

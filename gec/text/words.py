@@ -15,7 +15,8 @@ import unicodedata
 from dataclasses import dataclass
 from functools import lru_cache
 
-from gec.text.tokenizer import SPECIAL_CASES, cut
+from gec.text.remembered import Remembered
+from gec.text.tokenizer import SPECIAL_CASES, chunks, cut, pieces
 
 
 @dataclass(unsafe_hash=True, slots=True)
@@ -82,7 +83,18 @@ def split_words(text: str, start: int = 0) -> list[Word]:
     ``start`` is the offset of ``text`` in the user's text. The end of ``text`` counts as the end
     of a sentence, so the period of a final "etc." or "I." is a word of its own.
     """
-    return [Word(normalise(text[i:j]), start + i, start + j) for i, j in _spans(text)]
+    words: list[Word] = []
+    for at, chunk in chunks(text):
+        own = _words_of[chunk] if len(chunk) <= _LONGEST_RUN else _as_one(chunk)
+        if own is None:
+            words = [Word(normalise(text[i:j]), start + i, start + j) for i, j in _spans(text)]
+            break
+        at += start
+        for form, i, j in own:
+            words.append(Word(form, at + i, at + j))
+    if words:
+        _end(words, text, start)
+    return words
 
 
 def split_tokenized(line: str, start: int = 0) -> list[Word]:
@@ -95,27 +107,59 @@ def split_tokenized(line: str, start: int = 0) -> list[Word]:
 
 def tokenize_line(text: str) -> list[str]:
     """Return the normalised words of a line, as training corpora hold them."""
-    return [normalise(text[i:j]) for i, j in _spans(text)]
+    return [word.text for word in split_words(text)]
+
+
+_Pieces = tuple[tuple[str, int, int], ...]
+
+
+def _pieces(chunk: str) -> _Pieces | None:
+    """Return the words of text without blanks: their forms, where they begin and end.
+
+    None if that depends on what stands beside it (see :func:`gec.text.tokenizer.pieces`).
+    """
+    plain = chunk.isascii() and chunk.isprintable()
+    ends, uncertain = pieces(chunk if plain else chunk.translate(_SEEN))
+    if uncertain:
+        return None
+    spans = zip((0, *ends), ends, strict=False)
+    return tuple((normalise(chunk[i:j]), i, j) for i, j in spans)
+
+
+def _as_one(chunk: str) -> _Pieces:
+    return ((normalise(chunk), 0, len(chunk)),)
+
+
+_words_of = Remembered(_pieces)  # most recur
 
 
 # The period is cut off such last words ("I.", "PhD."); "U.S." and abbreviations keep it.
 _LAST_WORD = re.compile(r"etc\.|[^\W\d_]\.|[^.]*[^\W\d_]{2}\.", re.IGNORECASE)
 
 
-def _spans(text: str) -> list[tuple[int, int]]:
-    if not text or text.isspace():
-        return []
-    seen = text if text.isascii() and text.isprintable() else text.translate(_SEEN)
-    spans = cut(seen) if len(seen) <= _LONGEST_RUN else _long(seen)
-    last = len(spans) - 1
-    while last > 0 and seen[slice(*spans[last])] in {'"', "'", "''", ")", "]", "}"}:
+def _end(words: list[Word], text: str, start: int) -> None:
+    """Cut the period off the last word if it ends the sentence; closing marks may follow it."""
+    last = len(words) - 1
+    while True:
+        i, j = words[last].start - start, words[last].end - start
+        seen = text[i:j].translate(_SEEN)
+        if last == 0 or seen not in _CLOSING:
+            break
         last -= 1
-    if last >= 0:
-        i, j = spans[last]
-        word = seen[i:j]
-        if _LAST_WORD.fullmatch(word) and (word == "etc." or word not in SPECIAL_CASES):
-            spans[last : last + 1] = [(i, j - 1), (j - 1, j)]
-    return spans
+    if seen == "." or not _LAST_WORD.fullmatch(seen):
+        return
+    if seen == "etc." or seen not in SPECIAL_CASES:
+        words[last : last + 1] = [
+            Word(normalise(text[a:b]), start + a, start + b) for a, b in ((i, j - 1), (j - 1, j))
+        ]
+
+
+_CLOSING = {'"', "'", "''", ")", "]", "}"}
+
+
+def _spans(text: str) -> list[tuple[int, int]]:
+    seen = text if text.isascii() and text.isprintable() else text.translate(_SEEN)
+    return cut(seen) if len(seen) <= _LONGEST_RUN else _long(seen)
 
 
 def _long(seen: str) -> list[tuple[int, int]]:

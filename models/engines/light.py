@@ -15,8 +15,10 @@ Shapes: B rows, N places of all rows, D width, V vocabulary.
 
 from __future__ import annotations
 
+from array import array
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import chain
 from typing import Any
 
 import numpy as np
@@ -176,8 +178,8 @@ class LightScores:
         cls, network: NativeNetwork, hidden: Array, blocks: Sequence[Sequence[int]], eos_id: int
     ) -> LightScores:
         """Return the scores of blocks; after each token the block's next one is expected."""
-        expected = [token for block in blocks for token in (*block[1:], eos_id)]
         lengths = [len(block) for block in blocks]
+        expected = array("i", chain.from_iterable((*block[1:], eos_id) for block in blocks))
         return cls(network, hidden, lengths, np.array(expected, np.int32))
 
     def best(self) -> Array:
@@ -252,7 +254,8 @@ class LightScores:
     def _column(self, tokens: Rows) -> Array:
         """Return ids [N], -1 where a place has none."""
         pairs = zip(self.lengths, tokens, strict=True)
-        return np.array([i for n, row in pairs for i in [*row, *[-1] * (n - len(row))]], np.int32)
+        padded = chain.from_iterable((*row, *(-1,) * (n - len(row))) for n, row in pairs)
+        return np.array(array("i", padded), np.int32)
 
     def _rows(self, flat: list[Any]) -> Iterator[list[Any]]:
         """Yield the places of each row."""

@@ -19,6 +19,7 @@ import sysconfig
 import tempfile
 from collections.abc import Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from importlib.util import find_spec
 from pathlib import Path
 from typing import NamedTuple
 
@@ -82,9 +83,25 @@ def kinds(machine: str) -> tuple[Kind, ...]:
 
 
 def default_compiler() -> list[str]:
-    """Return the compiler of the environment variable CC, or that of Python, or cc."""
-    named = os.environ.get("CC") or sysconfig.get_config_var("CC") or "cc"
-    return shlex.split(str(named))
+    """Return the compiler that the environment variable CC names, else the first that starts.
+
+    These are tried: Python's own, cc, and that of the package ``ziglang``. If none starts, Python's
+    is returned.
+    """
+    if named := os.environ.get("CC"):
+        return shlex.split(named)
+    usual = shlex.split(sysconfig.get_config_var("CC") or "cc")
+    if found := [compiler for compiler in (usual, ["cc"]) if _starts(compiler)]:
+        return found[0]
+    return [sys.executable, "-m", "ziglang", "cc"] if find_spec("ziglang") else usual
+
+
+def _starts(compiler: Sequence[str]) -> bool:
+    """Whether a compiler is there: a stand-in that says what to install ends with an error."""
+    try:
+        return not subprocess.run([*compiler, "--version"], capture_output=True).returncode
+    except OSError:
+        return False
 
 
 def build(
@@ -186,22 +203,23 @@ def _run(command: Sequence[str]) -> None:
 def main() -> None:
     """Build the library from the command line."""
     parser = argparse.ArgumentParser(description="Compile the library of kernels.")
-    parser.add_argument("target", type=Path)
+    parser.add_argument(
+        "target", type=Path, nargs="?", help="the file to write; without it the compiler is printed"
+    )
     parser.add_argument("--machine", default=platform.machine())
     parser.add_argument("--cc", default=shlex.join(default_compiler()))
     parser.add_argument("--program", type=Path, help="a C file with a main, for a program")
     parser.add_argument("--flags", default="", help="more flags of the compiler: --flags='-g -O1'")
     args = parser.parse_args()
+    compiler = shlex.split(args.cc)
     try:
-        print(
-            *build(
-                args.target,
-                shlex.split(args.cc),
-                args.machine,
-                shlex.split(args.flags),
-                args.program,
-            )
-        )
+        if args.target is not None:
+            flags = shlex.split(args.flags)
+            print(*build(args.target, compiler, args.machine, flags, args.program))
+        elif _is_zig(compiler) or _starts(compiler):
+            print(args.cc)
+        else:
+            raise NoCompilerError(f"the compiler {compiler[0]} does not start")
     except BuildError as error:
         sys.exit(f"no library: {error}")
 

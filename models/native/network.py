@@ -7,8 +7,9 @@ from __future__ import annotations
 
 import ctypes
 from array import array
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from ctypes import c_int, c_int64, c_void_p
+from itertools import chain
 from typing import Any
 
 import numpy as np
@@ -133,7 +134,7 @@ class NativeNetwork:
             lengths, ids, rows = _ints([]), _ints([]), sources
         else:
             lengths, rows = _ints([len(source) for source in sources]), len(sources)
-            ids = _ints([i for source in sources for i in source])
+            ids = _ints(chain.from_iterable(sources))
         found = c_void_p()
         self._check(
             self.functions.start(
@@ -186,7 +187,7 @@ class NativeNetwork:
         """
         lengths = [len(block) for block in blocks]
         wanted = lengths if wanted is None else wanted
-        tokens = _ints([token for block in blocks for token in block])
+        tokens = _ints(chain.from_iterable(blocks))
         counts, begins, last = _ints(lengths), _ints(starts), _ints(wanted)
         seeing = None if opened is None else _ints(opened)
         hidden: Array = np.empty((sum(wanted), self.width), np.float32)
@@ -327,7 +328,7 @@ class _Packer:
         return panels
 
 
-def _ints(values: Sequence[int]) -> array[int]:
+def _ints(values: Iterable[int]) -> array[int]:
     return array("q", values)
 
 

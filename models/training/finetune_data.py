@@ -24,7 +24,7 @@ from gec.edits.align import align
 from gec.errors import ConfigError, DataError
 from gec.models.training.noise.lexicon import Lexicon
 from gec.models.training.noise.noiser import Noiser
-from gec.models.training.recipe import FORMATS, PACKAGED, Source, build, files_of, read_layers
+from gec.models.training.recipe import FORMATS, Source, build, files_of, folder_of, read_layers
 from gec.models.training.sources import (
     clean_pairs,
     clean_sentences,
@@ -65,8 +65,8 @@ class Part:
             raise ConfigError(f"part {self.name}: share and misspelt are shares, not negative")
 
     def paths(self, data_dir: Path) -> list[Path]:
-        """Return the files, the package's if ``packaged``; raise DataError if there is none."""
-        folder = PACKAGED if self.packaged else data_dir
+        """Return the files, the project's if ``packaged``; raise DataError if there is none."""
+        folder = folder_of(self.packaged, data_dir)
         return [path for pattern in self.files for path in files_of(folder, pattern)]
 
     def pairs(self, path: Path, rng: random.Random) -> Iterator[tuple[Words, Words]]:

@@ -14,7 +14,19 @@ from gec.errors import ConfigError, DataError
 FORMATS = ("marked", "pairs", "clean")
 """What a file of a recipe may hold: see :class:`Source`."""
 PACKAGED = Path(__file__).parents[1] / "corpora"
-"""Corpora that were written for this project and come with it."""
+"""Corpora that were written for this project: its source code holds them, a wheel does not."""
+
+
+def folder_of(packaged: bool, data_dir: Path) -> Path:
+    """Return where a recipe's files lie; raise DataError if this project's corpora are not here."""
+    if not packaged:
+        return data_dir
+    if not PACKAGED.is_dir():
+        raise DataError(
+            f"{PACKAGED} is not there: an installed package has no corpora, so train in a clone of "
+            "the project or in its source archive"
+        )
+    return PACKAGED
 
 
 def files_of(folder: Path, pattern: str) -> list[Path]:
@@ -29,7 +41,7 @@ class Source:
     """Clean sentences, a line each, or corrections, which are not corrupted any further.
 
     Attributes:
-        file: a path, or a pattern of some, in the data folder; in this package's ``corpora`` if
+        file: a path, or a pattern of some, in the data folder; in this project's ``corpora`` if
             ``packaged``.
         weight: share of the training sentences.
         words: the shortest and the longest sentence.
@@ -59,7 +71,7 @@ class Source:
 
     def paths(self, data_dir: Path) -> list[Path]:
         """Return the files; raise DataError if there is none."""
-        return files_of(PACKAGED if self.packaged else data_dir, self.file)
+        return files_of(folder_of(self.packaged, data_dir), self.file)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -98,6 +98,7 @@ def test_a_wheel_holds_every_bundle_and_nothing_of_this_machine() -> None:
         if path.is_file() and path.name != "LICENSES.txt":
             assert files[name] == path.read_bytes(), name
     assert all(name.startswith(("gec/", f"{INFO}/")) for name in files)
+    assert not [name for name in files if name.startswith("gec/models/corpora/")]
     assert not [name for name in files if re.search(r"__pycache__|\.(c|h|o|orig)$|/tests/", name)]
     here = str(ROOT).encode()
     assert not [name for name, data in files.items() if here in data]
@@ -107,7 +108,9 @@ def test_the_source_distribution_holds_what_a_build_needs() -> None:
     (source,) = DIST.glob(f"gec_toolkit-{__version__}.tar.gz")
     with tarfile.open(source) as archive:
         names = {name.partition("/")[2] for name in archive.getnames()}
-    for pattern in ("models/native/*.[ch]", "models/native/*.py", "docs/*.md"):
+    for pattern in (
+        "models/native/*.[ch]", "models/native/*.py", "docs/*.md", "models/corpora/*/*",
+    ):  # fmt: skip
         wanted = {path.relative_to(ROOT).as_posix() for path in ROOT.glob(pattern)}
         assert wanted - {"docs/api.py"} <= names
     assert {"setup.py", "pyproject.toml", "LICENSE", "NOTICE", "CHANGELOG.md"} <= names

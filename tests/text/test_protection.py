@@ -223,8 +223,16 @@ def test_mask_and_newlines_keep_offsets() -> None:
     assert unify_newlines("a\r\nb\rc\u2028d\x0ce\x85") == "a \nb\nc\nd\ne\n"
 
 
-@given(st.text("ab Aé1.:/@\\<>&;{}$%#()[]_-+'\n", max_size=60))
-@settings(max_examples=500, deadline=None)
+_PIECES = (
+    *"ab Aé1.:/@\\<>&;{}$%#()[]_-+'=\n\t",
+    "http://a.b/(c)", "www.a", "a@b.c", "/usr/a", "C:\\a b", '<a href="b c">', "<A B>", "</a >",
+    "{{ a }}", "{% a b %}", "${A}", "%(a)s", ":a_b:", "](a b)", "](a)", "1.2.3", "f()", "aB",
+    "\u2028", "\u00a0",
+)  # fmt: skip
+
+
+@given(st.lists(st.sampled_from(_PIECES), max_size=30).map("".join))
+@settings(max_examples=1000, deadline=None)
 def test_nothing_is_missed_for_want_of_a_hint(text: str) -> None:
-    if not protection._HINT.search(text):
-        assert not protection._inline_pattern().search(text)
+    whole = [match.span() for match in protection._inline_pattern().finditer(text)]
+    assert [match.span() for match in protection._inline_matches(text)] == whole

@@ -9,9 +9,11 @@ import shutil
 import socket
 import subprocess
 import time
-from collections.abc import Callable, Iterator
+import tomllib
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import ExitStack, closing
 from dataclasses import fields
+from importlib.metadata import requires
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
@@ -21,6 +23,8 @@ import requests
 import yaml
 from fake_web import WebCorrector
 from flask.testing import FlaskClient
+from packaging.requirements import Requirement
+from packaging.utils import canonicalize_name
 from requests.adapters import HTTPAdapter
 
 from gec.cli import build_parser
@@ -91,6 +95,34 @@ def test_the_image_has_what_it_copies_and_says_what_it_runs() -> None:
     assert re.findall(r"^USER (\S+)$", text, re.MULTILINE) == ["10001:10001"]
     values = dict(re.findall(r"\b(GEC_\w+)=(\S+)", text.split("ENV ")[1].split("\nUSER")[0]))
     configure({}, values)
+
+
+def _needed(names: Iterable[str], without: frozenset[str] = frozenset()) -> set[str]:
+    """Return the packages that some packages need, themselves included; not what ``without`` do."""
+    found: set[str] = set()
+    left = [Requirement(name) for name in names]
+    while left:
+        package = left.pop()
+        name = canonicalize_name(package.name)
+        if name in found or (package.marker and not package.marker.evaluate({"extra": ""})):
+            continue
+        found.add(name)
+        if name not in without:
+            left += map(Requirement, requires(name) or [])
+    return found
+
+
+def test_the_image_loses_what_only_downloads_of_tokenizers_need() -> None:
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
+    names = project["dependencies"] + project["optional-dependencies"]["serve"]
+    text = (DEPLOY / "Dockerfile").read_text("utf-8").replace("\\\n", " ")
+    (removed,) = re.findall(r"pip uninstall [^;&]*-version-check ([a-z0-9 -]+);", text)
+    needless = _needed(names) - _needed(names, without=frozenset({"tokenizers"}))
+    assert removed.split() == sorted(needless)
+
+
+def test_hadolint_accepts_the_dockerfile() -> None:
+    checked(tool("hadolint"), str(DEPLOY / "Dockerfile"))
 
 
 def test_the_unit_has_options_that_exist() -> None:
@@ -189,15 +221,7 @@ class Front:
         checked(*self._command, "-t")
         process = stack.enter_context(subprocess.Popen(self._command))
         stack.callback(process.terminate)
-        end = time.monotonic() + 30
-        while True:
-            try:
-                socket.create_connection(("127.0.0.1", self.port), timeout=5).close()
-                return
-            except OSError:
-                assert time.monotonic() < end
-                assert process.poll() is None
-                time.sleep(0.02)
+        _listens(self.port, process)
 
     def session(self, address: str = "127.0.0.1") -> requests.Session:
         """Return a session of a client with an address, which trusts the certificate."""
@@ -211,6 +235,22 @@ class Front:
     @property
     def address(self) -> str:
         return f"https://127.0.0.1:{self.port}"
+
+
+SECRET = "/v2/check?language=en-US&text=A%20secret%20sentence."
+
+
+def _listens(port: int, process: subprocess.Popen[Any]) -> None:
+    """Wait until a process listens at a port."""
+    end = time.monotonic() + 30
+    while True:
+        try:
+            socket.create_connection(("127.0.0.1", port), timeout=5).close()
+            return
+        except OSError:
+            assert time.monotonic() < end
+            assert process.poll() is None
+            time.sleep(0.02)
 
 
 def _free() -> int:
@@ -271,3 +311,48 @@ def test_nginx_passes_events_on_as_they_come(front: Front, corrector: WebCorrect
         assert [line for line in lines if line.startswith("event")] == [
             "event: sentence", "event: done",
         ]  # fmt: skip
+
+
+def test_nginx_logs_no_query(tmp_path: Path) -> None:
+    """Neither of what it redirects nor of what the server does not answer."""
+    with ExitStack() as stack:
+        front = Front(tmp_path, f"http://127.0.0.1:{_free()}")
+        front.run(stack)
+        with front.session() as session:
+            assert session.get(front.address + SECRET, timeout=30).status_code == 502
+        plain = f"http://127.0.0.1:{front.plain}{SECRET}"
+        moved = requests.get(plain, timeout=30, allow_redirects=False)
+        assert moved.status_code == 301
+    assert json.loads((tmp_path / "gec.log").read_text())["status"] == 502
+    for name in ("errors", "access", "gec.log", "gec.errors"):
+        assert "secret" not in (tmp_path / name).read_text(), name
+
+
+# ------------------------------------------------------------------------------------------ Caddy
+
+
+@pytest.mark.parametrize("status", [200, 502])
+def test_caddy_logs_no_query(tmp_path: Path, listening: Callable[..., Server], status: int) -> None:
+    caddy, port = tool("caddy"), _free()
+    server = urlsplit(listening(trusted_proxy=("127.0.0.1",)).address)
+    upstream = server.netloc if status == 200 else f"127.0.0.1:{_free()}"
+    text = (DEPLOY / "Caddyfile").read_text("utf-8")
+    assert "\n{\n\tlog {" in text
+    path = tmp_path / "Caddyfile"
+    path.write_text(text.replace("\n{\n", "\n{\n\tadmin off\n", 1))
+    names = {"GEC_DOMAIN": f"http://127.0.0.1:{port}", "GEC_UPSTREAM": upstream}
+    command = [caddy, "run", "--adapter", "caddyfile", "--config", str(path)]
+    log = tmp_path / "log"
+    with log.open("w") as errors, ExitStack() as stack:
+        environment = {**os.environ, **names, "HOME": str(tmp_path)}
+        process = stack.enter_context(subprocess.Popen(command, stderr=errors, env=environment))
+        stack.callback(process.terminate)
+        _listens(port, process)
+        address = f"http://127.0.0.1:{port}"
+        answer = requests.get(address + SECRET, headers={"Referer": SECRET}, timeout=30)
+        assert answer.status_code == status
+        assert requests.get(address + "/metrics", timeout=30).status_code == 404
+    records = [json.loads(line) for line in log.read_text().splitlines()]
+    found = [r for r in records if r.get("logger", "").startswith("http.log.access")]
+    assert [r["status"] for r in found] == [status, 404]
+    assert "secret" not in log.read_text()

@@ -101,13 +101,18 @@ def test_everything(folder: Path, text: str, tmp_path: Path, capsys: Capture) ->
 
 def test_parts_without_speed(folder: Path, text: str, tmp_path: Path, capsys: Capture) -> None:
     data = tmp_path / "out.json"
-    options = ["--check-lossless", "--profile", "--growth=45", f"--json={data}"]
+    options = ["--check-lossless", "--profile", "--parts", "--growth=45", f"--json={data}"]
     assert bench(folder, text, *options) == 0
     out = capsys.readouterr().out
     assert out.count("\nlossless\n") == 2
     assert all(f"| {part} " in out for part in PARTS)
+    assert "| all but the network " in out
     found = json.loads(data.read_text())
     assert "studies" not in found
+    assert found["parts"]["texts"] == 3
+    for run in ("first", "again"):
+        assert {"network", "tokens", "planning", "the rest"} <= found["parts"][run].keys()
+        assert found["parts"][run]["network"] > 0
     assert [point["words"] for point in found["growth"]] == [22, 47]
     assert found["growth"][1]["sentences"] >= found["growth"][0]["sentences"]
     assert [r["precision"] for r in found["lossless"]] == ["fp32", "int8"]

@@ -9,7 +9,8 @@ from pathlib import Path
 import pytest
 from tiny_recipe import RECIPE
 
-from gec.errors import ConfigError
+from gec.errors import ConfigError, DataError
+from gec.models.training import recipe as recipes
 from gec.models.training.finetune_data import data_recipe
 from gec.models.training.finetune_recipe import pretrained_of
 from gec.models.training.generation_recipe import load_generation_recipe
@@ -24,6 +25,16 @@ def test_a_recipe(recipe: Recipe) -> None:
     assert recipe.data.source[1].words == (3, 60)
     assert recipe.noise.rates == {"R:VERB:SVA": 12}
     assert recipe.training.learning_rate == 4e-3
+
+
+def test_an_installed_package_says_that_it_has_no_corpora(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    source = recipes.Source(file="learner/*.xz", licence="", weight=1.0, packaged=True)
+    assert source.paths(tmp_path)  # of the clone
+    monkeypatch.setattr(recipes, "PACKAGED", tmp_path / "corpora")
+    with pytest.raises(DataError, match=r"corpora is not there: .* train in a clone"):
+        source.paths(tmp_path)
 
 
 def test_the_shipped_recipes() -> None:

@@ -33,6 +33,7 @@ __all__ = [
     "load",
     "load_generation_parts",
     "load_generator",
+    "load_parts",
     "load_speller",
     "use_threads",
     "work_of",
@@ -170,8 +171,9 @@ def load_generator(
 
     Args:
         name_or_path, device, precision: as for :func:`load`.
-        strategy: a name of gec.decoding.strategies.STRATEGIES; None takes what gives greedy
-            decoding's output fast: "iad" for simplification, else "greedy".
+        strategy: a name of gec.decoding.strategies.STRATEGIES; None takes "auto", which gives
+            greedy decoding's output by what is fastest; with options the strategy that is usual for
+            the task, "iad" for simplification, else "greedy".
         options: the strategy's, by their names with underscores.
         split: cut texts into sentences; None does what the bundle was trained for.
 
@@ -179,11 +181,12 @@ def load_generator(
         ModelError: no such bundle, it is broken, or lacks what the strategy needs.
         ConfigError: an unknown strategy, precision or device, an option of another strategy.
     """
-    from gec.decoding.strategies import complete, make_decoder, usual
+    from gec.decoding.strategies import complete, make_decoder
     from gec.generate.generator import Generator
     from gec.models.load.bundle import find, read_config
 
-    strategy = strategy or usual(str(read_config(find(name_or_path)).get("task")))
+    task = str(read_config(find(name_or_path)).get("task"))
+    strategy = strategy or _unnamed(task, options or {})
     values = complete(strategy, options or {})  # before the weights are read
     parts, codec, about = load_generation_parts(name_or_path, device=device, precision=precision)
     return Generator(
@@ -193,6 +196,34 @@ def load_generator(
         split=parts.split if split is None else split,
         about=about | {"strategy": strategy},
     )
+
+
+def load_parts(
+    name_or_path: str, *, device: str | None = None, precision: str | None = None
+) -> tuple[Parts, TextCodec | None, Mapping[str, str | int | float]]:
+    """Return what any bundle offers to decode with, the codec of one that generates, and facts.
+
+    Raises:
+        ModelError, ConfigError: as :func:`load` and :func:`load_generator`.
+    """
+    from gec.models.load import bundle
+    from gec.models.load.generation_contents import TASKS
+
+    folder = bundle.find(name_or_path)
+    if bundle.read_config(folder).get("task") in TASKS:
+        return load_generation_parts(name_or_path, device=device, precision=precision)
+    kind = type_of(device)
+    precision = _precision(precision or bundle.precision_for(folder, kind), kind)
+    model, facts = _verifier(bundle.read(name_or_path), device or kind, precision)
+    parts = Parts(folder.name, model, usual="iad")
+    return parts, None, {"bundle": folder.name, **facts, "precision": precision}
+
+
+def _unnamed(task: str, options: Mapping[str, Any]) -> str:
+    """Return the strategy if none is named, which may have options."""
+    from gec.decoding.strategies import named, usual
+
+    return "auto" if all(map(named("auto").takes, options)) else usual(task)
 
 
 def load_generation_parts(

@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from tiny_generation import random_bundle
 
 from gec.cli import main
+from gec.decoding.drafters.auto import AutoDrafter
 from gec.decoding.strategies import make_decoder
 from gec.errors import ConfigError
 from gec.generate.generator import Generator
@@ -86,14 +87,15 @@ def test_command(folder: Path, tmp_path: Path, capfdbinary: pytest.CaptureFixtur
     text = tmp_path / "in.txt"
     text.write_bytes(b"the dogs see.\r\n\r\none. two.\nbig")
     outputs = {}
-    for strategy in ("greedy", "beam", "gad", "gad++", "nat", "blockwise", "iad", "iad-paper"):
+    names = ("greedy", "beam", "gad", "gad++", "nat", "blockwise", "iad", "iad-paper", "auto")
+    for strategy in names:
         command = ["generate", str(text), "--model", str(folder), "--strategy", strategy]
         assert main([*command, "--device", "cpu"]) == 0
         out = capfdbinary.readouterr().out
         assert [line[-1:] for line in out.split(b"\n")[:2]] == [b"\r", b"\r"]
         assert out.count(b"\n") == 3
         outputs[strategy] = out
-    for exact in ("gad", "blockwise", "iad", "iad-paper"):
+    for exact in ("gad", "blockwise", "iad", "iad-paper", "auto"):
         assert outputs[exact] == outputs["greedy"]
 
 
@@ -103,7 +105,10 @@ def test_the_strategy_where_none_is_named(
     made = replace(bundle(), config=bundle().config | {"task": "simplification"})
     save(made, tmp_path / "simpler")
     for path, strategy in ((folder, "greedy"), (tmp_path / "simpler", "iad")):
-        assert load_generator(str(path)).about["strategy"] == strategy
+        found = load_generator(str(path))
+        assert found.about["strategy"] == "auto"
+        assert isinstance(found.decoder.drafter, AutoDrafter)
+        assert found.decoder.drafter.bandit.current.name == strategy
     (tmp_path / "in").write_text("a\n")
     command = ["generate", str(tmp_path / "in"), "--tolerance", "1", "--model"]
     assert main([*command, str(tmp_path / "simpler")]) == 0
@@ -119,6 +124,22 @@ def test_command_reads_standard_input_and_shows_traces(
     assert "passes" in capsys.readouterr().err
 
 
+def test_what_was_chosen_is_said_beside_the_output(
+    folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    text = tmp_path / "in.txt"
+    text.write_text("the dogs see.\n")
+    outputs = []
+    for more in ([], ["-v"], ["--verbose", "--strategy", "greedy"]):
+        assert main(["generate", str(text), "--model", str(folder), *more]) == 0
+        outputs.append(capsys.readouterr())
+    assert len({found.out for found in outputs}) == 1
+    quiet, said, named = (found.err for found in outputs)
+    assert quiet == named
+    assert said.startswith(quiet + "gec: auto: greedy ")
+    assert said.count("\n") == quiet.count("\n") + 1
+
+
 @pytest.mark.parametrize(
     ("options", "message"),
     [
@@ -127,6 +148,12 @@ def test_command_reads_standard_input_and_shows_traces(
         (["--strategy", "gad++", "--tau", "-1"], "must be 0 or more"),
         (["--strategy", "blockwise", "--k", "5"], "k must be from 1 to 4"),
         (["--precision", "fp64"], "unknown precision"),
+        (
+            ["--strategy", "auto", "--beam-size", "3"],
+            "--beam-size belongs to beam and speculative-beam, not to auto",
+        ),
+        (["--strategy", "auto", "--k", "5"], "--k belongs to gad and "),
+        (["--strategy", "auto", "--budget", "2"], "must be from 0 to 1"),
     ],
 )
 def test_wrong_options_are_one_line(

@@ -95,8 +95,9 @@ COMMANDS = Commands(
         Group("essays", "Turn files of MultiGEC's essays into lines and back.", "lines back"),
         Group(
             "bench",
-            "Measure decoding: correct (the default) or generate; compare checkers; time gec lsp.",
-            "generate checkers lsp correct",
+            "Measure decoding: correct (the default) or generate; compare checkers; time gec lsp; "
+            "foretell which drafts pay.",
+            "generate checkers lsp cost correct",
             usual="correct",
         ),
         "train",

@@ -23,6 +23,12 @@ def add_options(parser: Parser) -> None:
     add("files", nargs="*", metavar="FILE", help="UTF-8 text (default: standard input, as is -)")
     add("--no-split", action="store_true", help="do not cut lines into sentences")
     add("--trace", action="store_true", help="show on standard error what each pass decided")
+    add(
+        "-v",
+        "--verbose",
+        action="store_true",
+        help="say on standard error at the end how much each strategy was used by auto, and why",
+    )
     add = parser.add_argument_group("decoding").add_argument
     add_strategies(add)
     add_batch_size(add)
@@ -41,6 +47,8 @@ def run(args: argparse.Namespace) -> None:
     generator = _load(args, options)
     for document in documents:
         _generate(generator, document, args)
+    if args.verbose and (line := generator.chosen()):
+        say(f"gec: auto: {line}")
 
 
 def _load(args: argparse.Namespace, options: dict[str, Any]) -> Generator:

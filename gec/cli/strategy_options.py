@@ -14,7 +14,8 @@ def add_strategies(add: Add) -> None:
     add(
         "--strategy",
         choices=tuple(STRATEGIES),
-        help="how to decode (default: iad for simplification, else greedy; the same output)",
+        help="how to decode (default: auto, greedy decoding's output by what is fastest here; with "
+        "an option of another strategy iad for simplification, else greedy)",
     )
     for option, owners in options().values():
         default = "" if option.default is None else f"; default: {_shown(option.default)}"

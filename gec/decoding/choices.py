@@ -112,4 +112,10 @@ ACCEPT_DISTANCE = Option(
     "accept-distance", natural, None, "accept ids at most N from the verifier's best"
 )
 LONGEST = Option("longest", positive, 10, "tokens the small model writes at most before it is read")
+BUDGET = Option(
+    "budget",
+    fraction,
+    0.03,
+    "share of the time by which trying other strategies may make a run slower than greedy decoding",
+)
 DRAFT = Option("draft", one_of("source", "small"), "source", "what drafts: source or small")

@@ -6,7 +6,7 @@ Each imports what it makes, so that a table of these functions imports none of i
 from __future__ import annotations
 
 import warnings
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 from gec.decoding.parts import Parts, Values
 from gec.errors import ConfigError
@@ -14,6 +14,7 @@ from gec.errors import ConfigError
 if TYPE_CHECKING:
     from gec.decoding.acceptance import Acceptance
     from gec.decoding.drafters import Drafter
+    from gec.decoding.drafters.auto import Lodger, Way
     from gec.decoding.drafters.small_model import Length
     from gec.decoding.model import Model
     from gec.decoding.sampling import Sampling
@@ -131,6 +132,49 @@ def _length(small: Model, large: Model, values: Values) -> Length:
     return AdaptiveLength(cost)
 
 
+def fastest(parts: Parts, values: Values) -> Drafter:
+    from gec.decoding.drafters.auto import AutoDrafter
+
+    ways = _ways(parts)
+    first = parts.usual if parts.usual in ways else ""
+    return AutoDrafter(ways, first=first, budget=values["budget"])
+
+
+def _ways(parts: Parts) -> dict[str, Way]:
+    """Return greedy decoding, then the exact ways to draft that a bundle has the parts for."""
+    from gec.decoding.drafters import NoDraft
+    from gec.decoding.drafters.auto import Way
+    from gec.decoding.strategies import STRATEGIES, complete, parse
+
+    ways = {"greedy": Way(NoDraft())}
+    for specification in _candidates(parts):
+        name, given = parse(specification)
+        strategy, own = STRATEGIES[name], None
+        if strategy.model is not verifier:
+            own = cast("Lodger", strategy.model(parts))
+            if not own.fits(parts.model):
+                continue
+        ways[specification] = Way(strategy.drafter(parts, complete(name, given)), own)
+    return ways
+
+
+def _candidates(parts: Parts) -> list[str]:
+    """Return strategies that draft for a bundle, with drafts of sizes that often pay."""
+    found = []
+    if parts.blocks is not None:
+        sizes = {min(k, parts.blocks.block, parts.blocks.max_positions - 1) for k in (4, 10)}
+        found += [f"gad:k={k}" for k in sorted(sizes)]
+    if parts.heads is not None:
+        found.append(f"blockwise:k={min(4, parts.heads.heads + 1)}")
+    if parts.early is not None:
+        found.append("early-exit:gamma=2")
+    if parts.smaller:
+        found += ["speculative:gamma=2", "speculative:gamma=4"]
+    if len(parts.smaller) > 1:
+        found.append("hierarchical:gamma=3")
+    return [*found, "iad"]
+
+
 # -------------------------------------------------------------------------------- acceptance rules
 
 
@@ -224,6 +268,13 @@ def with_heads(parts: Parts) -> Model:
 def with_exit(parts: Parts) -> Model:
     assert parts.early is not None
     return parts.early
+
+
+def with_lodgers(parts: Parts) -> Model:
+    from gec.decoding.drafters.auto import Landlord
+
+    lodgers = parts.heads is not None or parts.early is not None
+    return Landlord(parts.model) if lodgers else parts.model
 
 
 def nobody(parts: Parts) -> Model:

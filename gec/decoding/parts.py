@@ -32,6 +32,7 @@ class Parts:
         smaller: smaller models of the same task and vocabulary, the largest first.
         early: the verifier with an exit behind its first layers, if it was trained with one.
         markers: ids that stand before or behind a word and change it, never alone.
+        usual: the exact strategy that is likely the fastest, before anything is measured.
     """
 
     name: str
@@ -44,6 +45,7 @@ class Parts:
     smaller: tuple[Model, ...] = ()
     early: ExitModel | None = None
     markers: Collection[int] = frozenset()
+    usual: str = "greedy"
 
 
 @dataclass(frozen=True, slots=True)

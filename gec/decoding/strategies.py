@@ -140,6 +140,9 @@ STRATEGIES: dict[str, Strategy] = {
         (HEADS,),
         make.with_heads,
     ),
+    "auto": Strategy(
+        make.fastest, make.exact, _always("exact"), (o.BUDGET,), model=make.with_lodgers
+    ),
     "sample": Strategy(make.no_draft, make.drawn, _as_drawn, o.SAMPLING),
     "iad-sample": Strategy(make.reentered, make.drawn, _as_drawn, o.SAMPLING),
     "speculative": Strategy(make.small_model, make.sampled, _as_sampled, _TWO_MODELS, (SMALLER,)),
@@ -181,7 +184,7 @@ def servable(parts: Parts) -> list[str]:
 
 
 def usual(task: str) -> str:
-    """Return the strategy for a task for which none is named: greedy decoding's output, if fast."""
+    """Return the exact strategy that is likely the fastest: a task's outputs may be copies."""
     return "iad" if task == "simplification" else "greedy"
 
 

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from itertools import islice
 
 from gec.decoding.decoder import Decoder, Hypothesis
+from gec.decoding.drafters.auto import AutoDrafter
 from gec.decoding.trace import Trace
 from gec.errors import ConfigError
 from gec.text.segmentation import segment
@@ -98,6 +99,11 @@ class Generator:
             outputs = iter(self.decoder.decode(sources, batch_size=batch_size))
             for found in pieces:
                 yield Generation(tuple(self._piece(piece, next(outputs)[0]) for piece in found))
+
+    def chosen(self) -> str | None:
+        """Return how much each strategy was used, and why; None where one is given."""
+        drafter = self.decoder.drafter
+        return drafter.bandit.report() if isinstance(drafter, AutoDrafter) else None
 
     def cut(self, line: str) -> list[str]:
         """Return the pieces of a line that are decoded one by one; together they are the line."""

@@ -20,7 +20,7 @@ from torch import Tensor
 from gec.decoding.model import Model
 from gec.models.engines.engine import Block, LayeredEngine
 from gec.models.engines.scores import TorchScores
-from gec.models.engines.verifier import scored
+from gec.models.engines.verifier import scored, shares_memory
 from gec.models.network.early_exit import check_exit
 
 
@@ -87,6 +87,14 @@ class EarlyExitVerifier:
         self.bos_id, self.eos_id = engine.bos_id, engine.eos_id
         self.max_positions = engine.max_positions
         self.exit: Model = Exit(self)
+
+    def fits(self, model: object) -> bool:
+        """Whether it can work in the memory of a verifier without an exit."""
+        return shares_memory(model, self.engine)
+
+    def over(self, memory: Any) -> ExitMemory:
+        """Return a memory of its own around that of a verifier without an exit."""
+        return self._fresh(memory, len(memory.lengths))
 
     @torch.inference_mode()
     def start(self, sources: Sequence[Sequence[int]]) -> ExitMemory:

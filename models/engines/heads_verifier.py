@@ -12,7 +12,7 @@ from torch import Tensor
 from gec.errors import ModelError
 from gec.models.engines.engine import Block, Engine
 from gec.models.engines.scores import TorchScores
-from gec.models.engines.verifier import scored
+from gec.models.engines.verifier import scored, shares_memory
 from gec.models.network.heads import Heads
 
 
@@ -39,6 +39,14 @@ class HeadsVerifier:
         self.bos_id, self.eos_id = engine.bos_id, engine.eos_id
         self.max_positions = engine.max_positions
         self.heads = heads.count
+
+    def fits(self, model: object) -> bool:
+        """Whether it can work in the memory of a verifier without heads."""
+        return shares_memory(model, self.engine)
+
+    def over(self, memory: Any) -> HeadsMemory:
+        """Return a memory of its own around that of a verifier without heads."""
+        return HeadsMemory(memory)
 
     @torch.inference_mode()
     def start(self, sources: Sequence[Sequence[int]]) -> HeadsMemory:

@@ -69,6 +69,14 @@ class Verifier:
         return self.engine.join(memory, other)
 
 
+def shares_memory(model: object, engine: Engine) -> bool:
+    """Whether an engine can work in the memory of a verifier: of one network, run alike."""
+    if not isinstance(model, Verifier) or model.network is not engine.network:
+        return False
+    eager = isinstance(model.engine, EagerEngine) and isinstance(engine, EagerEngine)
+    return eager or model.engine is engine
+
+
 class TransformerVerifier(Verifier):
     """The verifier of a Transformer that runs operation by operation."""
 

@@ -24,6 +24,7 @@ from safetensors.torch import save_file
 
 from gec.decoding.decoder import LengthLimit
 from gec.decoding.parts import Parts
+from gec.decoding.strategies import usual
 from gec.errors import ModelError
 from gec.models.engines.eager import RememberingEngine
 from gec.models.engines.exit_verifier import EarlyExitVerifier
@@ -34,12 +35,11 @@ from gec.models.engines.verifier import Verifier
 from gec.models.load.bundle import WEIGHTS, write_config
 from gec.models.load.generation_contents import (
     TASKS,
-    drafter_config,
     fingerprint,
     limits,
     read,
 )
-from gec.models.load.sizes import check_sizes
+from gec.models.load.prefixes import prefixed
 from gec.models.load.verifiers import engine, verifier
 from gec.models.load.weights import (
     laid_out,
@@ -99,7 +99,8 @@ class GenerationBundle:
         Raises:
             ModelError: the drafter or the heads do not fit the network.
         """
-        model, runs = verifier(self.network), engine(self.network)
+        runs = engine(self.network)
+        model = prefixed(Verifier(runs), self.network.config)
         blocks = None
         if self.nat is not None:
             remembering = None
@@ -120,6 +121,7 @@ class GenerationBundle:
             split,
             smaller=tuple(verifier(n) for n in largest_first(self.smaller.values())),
             early=EarlyExitVerifier(runs, layers) if layers else None,
+            usual=usual(str(self.config.get("task"))),
         )
 
 
@@ -152,8 +154,8 @@ def load(
         network = Transformer(found.architecture)
     read_weights(network, folder / WEIGHTS, dtype)
     bundle = GenerationBundle(folder.name, config, network.to(device).eval(), found.vocabulary)
-    if found.has_drafter:
-        bundle.nat = _load_drafter(folder / "drafter", bundle, dtype).to(device).eval()
+    if (drafter := found.drafter()) is not None:
+        bundle.nat = _load_drafter(folder / "drafter", *drafter, dtype).to(device).eval()
     if "heads" in config:
         bundle.heads = _load_heads(folder, config, found.architecture, dtype).to(device).eval()
     for name, own in found.smaller().items():
@@ -162,14 +164,11 @@ def load(
     return bundle
 
 
-def _load_drafter(folder: Path, bundle: GenerationBundle, dtype: torch.dtype) -> NatTransformer:
-    config, network_config = drafter_config(
-        folder, bundle.name, bundle.vocabulary, bundle.network.config, "nat"
-    )
-    nat = NatConfig.from_dict(config.get("nat", {}))
-    check_sizes(network_config, folder / "model.safetensors", encoder=not nat.shared_encoder)
+def _load_drafter(
+    folder: Path, config: TransformerConfig, nat: NatConfig, dtype: torch.dtype
+) -> NatTransformer:
     with laid_out():
-        network = NatTransformer(network_config, nat)
+        network = NatTransformer(config, nat)
     read_weights(network, folder / "model.safetensors", dtype)
     return network
 

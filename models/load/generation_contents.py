@@ -15,6 +15,7 @@ from gec.models.load.bundle import WEIGHTS, check_vocabulary, read_config
 from gec.models.load.foreign import ForeignSubwords, TextTokenizer
 from gec.models.load.places import find
 from gec.models.load.sizes import check_sizes
+from gec.models.network.nat_config import NatConfig
 from gec.models.network.transformer_config import TransformerConfig
 from gec.text.vocabulary import OwnVocabulary, TextCodec, load_vocabulary
 
@@ -46,6 +47,23 @@ class GenerationContents:
     def has_drafter(self) -> bool:
         """Whether it has a network that drafts blocks."""
         return (self.folder / "drafter" / "config.json").is_file()
+
+    def drafter(self) -> tuple[TransformerConfig, NatConfig] | None:
+        """Return the settings of the network that drafts blocks; None: there is none.
+
+        Raises:
+            ModelError: it has another vocabulary than the bundle, or settings that make no sense.
+        """
+        if not self.has_drafter:
+            return None
+        folder = self.folder / "drafter"
+        config, network = drafter_config(
+            folder, self.folder.name, self.vocabulary, self.architecture, "nat"
+        )
+        nat = NatConfig.from_dict(config.get("nat", {}))
+        nat.check(network)
+        check_sizes(network, folder / WEIGHTS, encoder=not nat.shared_encoder)
+        return network, nat
 
     def smaller(self) -> dict[str, TransformerConfig]:
         """Return the settings of the smaller networks by name.

@@ -13,14 +13,17 @@ from typing import TYPE_CHECKING
 
 from gec.decoding.model import Model
 from gec.decoding.parts import Parts
+from gec.decoding.strategies import usual
 from gec.errors import ConfigError, ModelError
 from gec.models.engines.light import LightVerifier, light_verifier
+from gec.models.engines.light_blocks import LightBlocks, RememberingVerifier
 from gec.models.load.bundle import WEIGHTS
 from gec.models.load.generation_contents import GenerationContents, limits
 from gec.models.load.prefixes import prefixed
 from gec.models.native import tensors
 from gec.models.native.library import describe, library
-from gec.models.native.network import Config, NativeNetwork, serves
+from gec.models.native.network import Config, NativeNetwork, serves, serves_drafter
+from gec.models.network.nat_config import NatConfig
 from gec.models.network.transformer_config import TransformerConfig
 
 if TYPE_CHECKING:
@@ -62,8 +65,10 @@ def _reason(config: Config, device: str, precision: str) -> str | None:
     return None
 
 
-def read_network(config: Config, path: Path, precision: str) -> NativeNetwork:
-    """Read a network that the light engine runs.
+def read_network(
+    config: Config, path: Path, precision: str, nat: NatConfig | None = None
+) -> NativeNetwork:
+    """Read a network that the light engine runs; with ``nat`` it is one that drafts blocks.
 
     Raises:
         ModelError: the file at ``path`` is none of its weights, or broken.
@@ -72,13 +77,15 @@ def read_network(config: Config, path: Path, precision: str) -> NativeNetwork:
     assert found is not None, "refusal() says so"
     state = tensors.read(path)
     try:
-        return NativeNetwork(config, state, found, quantized=precision == "int8")
+        return NativeNetwork(config, state, found, quantized=precision == "int8", nat=nat)
     except ValueError as error:
         raise ModelError(f"cannot load {path}: {error}") from error
 
 
-def from_torch(network: Network, precision: str) -> NativeNetwork:
+def from_torch(network: Network, precision: str, nat: NatConfig | None = None) -> NativeNetwork:
     """Return a network of torch's as one that the light engine runs, its weights copied.
+
+    With ``nat`` it is one that drafts blocks.
 
     Raises:
         ModelError: they hold NaN, or it was made ready for inference.
@@ -87,7 +94,7 @@ def from_torch(network: Network, precision: str) -> NativeNetwork:
     assert found is not None, "refusal() says so"
     state = {name: t.detach().float().cpu().numpy() for name, t in network.state_dict().items()}
     try:
-        return NativeNetwork(network.config, state, found, quantized=precision == "int8")
+        return NativeNetwork(network.config, state, found, quantized=precision == "int8", nat=nat)
     except ValueError as error:
         raise ModelError(f"the network cannot be run without torch: {error}") from error
 
@@ -95,15 +102,19 @@ def from_torch(network: Network, precision: str) -> NativeNetwork:
 def generation_parts(contents: GenerationContents, precision: str) -> tuple[Parts, int] | None:
     """Return what a bundle offers to decode with, and how many weights its verifier has.
 
-    None: a part of it needs torch: a drafter of blocks, heads, an early exit, a network that the
-    light engine does not run.
+    None: a part of it needs torch: heads, an early exit, a network that the light engine does not
+    run.
 
     Raises:
         ModelError: its weights are broken.
     """
     folder, smaller = contents.folder, contents.smaller()
     architectures = [contents.architecture, *smaller.values()]
-    beside = contents.has_drafter or "heads" in contents.config or "early_exit" in contents.config
+    drafter = contents.drafter()
+    beside = "heads" in contents.config or "early_exit" in contents.config
+    if drafter is not None:
+        beside = beside or serves_drafter(*drafter) is not None
+        architectures.append(drafter[0])
     if beside or any(refusal(config, "cpu", precision) for config in architectures):
         return None
     network = read_network(contents.architecture, contents.weights, precision)
@@ -112,15 +123,25 @@ def generation_parts(contents: GenerationContents, precision: str) -> tuple[Part
         for name, config in smaller.items()
     ]
     drafting.sort(key=lambda network: network.parameters, reverse=True)
-    model = verifier_of(network)
+    model, blocks = verifier_of(network), None
+    if drafter is not None:
+        remembering = None
+        if drafter[1].shared_encoder:
+            model = remembering = RememberingVerifier(network)
+        path = folder / "drafter" / WEIGHTS
+        blocks = LightBlocks(
+            read_network(drafter[0], path, precision, drafter[1]), drafter[1], remembering
+        )
     limit, longest, split = limits(contents.config, model.max_positions)
     parts = Parts(
         folder.name,
         model,
+        blocks,
         limit=limit,
         longest=longest,
         split=split,
         smaller=tuple(verifier_of(network) for network in drafting),
+        usual=usual(str(contents.config.get("task"))),
     )
     return parts, network.parameters
 

@@ -5,14 +5,21 @@ from __future__ import annotations
 import math
 
 from gec.models.native import structures
-from gec.models.native.weights import Weights
+from gec.models.native.weights import Weights, address
 from gec.models.network.llama_config import LlamaConfig
+from gec.models.network.nat_config import NatConfig
 from gec.models.network.positions import rotary, sinusoidal
 from gec.models.network.transformer_config import TransformerConfig
 
 
-def encoder_decoder(config: TransformerConfig, weights: Weights) -> structures.Network:
-    """Return an encoder-decoder, whose tensors are taken from ``weights``."""
+def encoder_decoder(
+    config: TransformerConfig, weights: Weights, nat: NatConfig | None = None
+) -> structures.Network:
+    """Return an encoder-decoder, whose tensors are taken from ``weights``.
+
+    With ``nat`` it drafts blocks: it may have a MASK of its own, and no encoder.
+    """
+    shared = nat is not None and nat.shared_encoder
     output = weights.linear(
         "output",
         config.vocab_size,
@@ -27,15 +34,17 @@ def encoder_decoder(config: TransformerConfig, weights: Weights) -> structures.N
     source_table = table
     if config.source_vocab_size is not None:
         source_table = weights.table("source_embedding", config.source_vocab_size, config.width)
-    encoder, decoder = (
-        _side(config, weights, name, its)
-        for name, its in (("encoder", source_table), ("decoder", table))
-    )
+    decoder = _side(config, weights, "decoder", table)
+    encoder = structures.Side(table=source_table)  # of no layers
+    if not shared:
+        encoder = _side(config, weights, "encoder", source_table)
     if config.positions != "learned":
         length = config.position_offset + config.max_positions
         fixed = sinusoidal(length, config.width, config.positions)[config.position_offset :]
         encoder.places = decoder.places = weights.fixed(fixed)
+    own_mask = nat is not None and nat.mask_id is None
     return structures.Network(
+        mask=address(weights.vector("mask", config.width)) if own_mask else None,
         decoder_only=0,
         width=config.width,
         positions=config.max_positions,

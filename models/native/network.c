@@ -516,7 +516,7 @@ static void feed_forward(const pass *p, const gec_side *side, const gec_layer *l
 typedef struct {
     const float *q, *k, *v;
     float *y;
-    int64_t k_place, queries, keys;
+    int64_t k_place, queries, keys, open; /* the last `open` queries see all keys */
 } seen;
 
 typedef struct {
@@ -535,7 +535,7 @@ static void attend_items(void *context, int64_t begin, int64_t end, int thread)
     float *scores = w->p->scores + thread * w->p->most_keys;
     for (int64_t item = begin; item < end; item++) {
         const seen *r = w->rows + item / side->heads;
-        const GecAttention a = {
+        GecAttention a = {
             .q = r->q, .k = r->k, .v = r->v, .y = r->y,
             .q_place = w->q_place, .k_place = r->k_place, .v_place = r->k_place,
             .y_place = side->heads * width,
@@ -543,7 +543,10 @@ static void attend_items(void *context, int64_t begin, int64_t end, int thread)
             .shared = side->heads / side->key_heads, .keys = r->keys,
             .offset = w->causal ? r->keys - r->queries : -1, .scale = side->attention_scale,
         };
-        w->p->k->attend(&a, item % side->heads, 0, r->queries, scores);
+        const int64_t closed = w->causal ? r->queries - r->open : r->queries;
+        w->p->k->attend(&a, item % side->heads, 0, closed, scores);
+        a.offset = -1;
+        w->p->k->attend(&a, item % side->heads, closed, r->queries, scores);
     }
 }
 
@@ -623,8 +626,11 @@ static float half(uint16_t bits)
 static void embed(const gec_network *n, const gec_side *side, int64_t id, int64_t place, float *x)
 {
     const int64_t width = n->width, at = id * width;
-    const float factor = n->embedding_scale;
-    if (side->table.type == GEC_INT8) {
+    const int masked = id == side->table.ids;
+    const float factor = masked ? 1 : n->embedding_scale;
+    if (masked)
+        memcpy(x, n->mask, sizeof(float) * (size_t)width);
+    else if (side->table.type == GEC_INT8) {
         const int8_t *from = (const int8_t *)side->table.rows + at;
         const float scale = side->table.scale[id];
         for (int64_t i = 0; i < width; i++)
@@ -713,8 +719,9 @@ static int keep_sources(gec_model *m, const pass *p, gec_memory *memory, const i
     return GEC_OK;
 }
 
+/* Read sources: encode `ids`, or without them take over `states`. */
 static int encode(gec_model *m, int threads, gec_memory *memory, const int64_t *lengths,
-                  const int64_t *ids)
+                  const int64_t *ids, float *states)
 {
     const gec_network *n = m->n;
     int64_t tokens = 0, longest = 0;
@@ -724,9 +731,10 @@ static int encode(gec_model *m, int threads, gec_memory *memory, const int64_t *
         tokens += lengths[r];
         longest = larger(longest, lengths[r]);
     }
-    for (int64_t i = 0; i < tokens; i++)
+    for (int64_t i = 0; ids && i < tokens; i++)
         if (ids[i] < 0 || ids[i] >= n->encoder.table.ids)
             return GEC_UNKNOWN_ID;
+    const size_t all = sizeof(float) * (size_t)(tokens * n->width);
     workspace *w = borrow(m);
     pass p;
     int status = GEC_NO_MEMORY;
@@ -735,19 +743,24 @@ static int encode(gec_model *m, int threads, gec_memory *memory, const int64_t *
         seen *rows = part(w, size);
         for (int64_t r = 0; r < memory->count; r++)
             rows[r].queries = lengths[r];
-        embed_rows(&p, &n->encoder, ids, memory->count, lengths, NULL);
-        for (int64_t l = 0; l < n->encoder.layers; l++)
+        if (ids)
+            embed_rows(&p, &n->encoder, ids, memory->count, lengths, NULL);
+        else
+            memcpy(p.x, states, all);
+        for (int64_t l = 0; ids && l < n->encoder.layers; l++)
             encode_layer(&p, n->encoder.layer + l, rows, memory->count);
-        if (n->encoder.final_norm.weight)
+        if (ids && n->encoder.final_norm.weight)
             norm(&p, &n->encoder.final_norm, tokens, p.x, p.x);
+        if (ids && states)
+            memcpy(states, p.x, all);
         status = keep_sources(m, &p, memory, lengths);
     }
     put_back(m, w);
     return status;
 }
 
-int gec_start(gec_model *m, int threads, int64_t rows, const int64_t *lengths,
-              const int64_t *ids, gec_memory **memory)
+static int start(gec_model *m, int threads, int64_t rows, const int64_t *lengths,
+                 const int64_t *ids, float *states, gec_memory **memory)
 {
     gec_memory *made = new_memory(m, rows);
     *memory = NULL;
@@ -755,7 +768,7 @@ int gec_start(gec_model *m, int threads, int64_t rows, const int64_t *lengths,
         return GEC_NO_MEMORY;
     memset(made->rows, 0, sizeof(row) * (size_t)rows);
     made->count = rows;
-    const int status = m->n->decoder_only || !rows ? GEC_OK : encode(m, threads, made, lengths, ids);
+    const int status = m->n->decoder_only || !rows ? GEC_OK : encode(m, threads, made, lengths, ids, states);
     if (status == GEC_OK)
         *memory = made;
     else
@@ -763,9 +776,21 @@ int gec_start(gec_model *m, int threads, int64_t rows, const int64_t *lengths,
     return status;
 }
 
+int gec_start(gec_model *m, int threads, int64_t rows, const int64_t *lengths,
+              const int64_t *ids, float *states, gec_memory **memory)
+{
+    return start(m, threads, rows, lengths, ids, states, memory);
+}
+
+int gec_start_encoded(gec_model *m, int threads, int64_t rows, const int64_t *lengths,
+                      const float *states, gec_memory **memory)
+{
+    return start(m, threads, rows, lengths, NULL, (float *)states, memory);
+}
+
 /* The tokens' keys and values into their rows' caches; what their queries see. */
 static void fill(const pass *p, gec_memory *memory, int64_t layer, const int64_t *lengths,
-                 const int64_t *starts, seen *rows)
+                 const int64_t *starts, const int64_t *open, seen *rows)
 {
     const gec_side *side = &p->n->decoder;
     const int64_t inner = side->heads * side->head_width, own = key_width(side);
@@ -782,6 +807,7 @@ static void fill(const pass *p, gec_memory *memory, int64_t layer, const int64_t
         rows[r] = (seen){
             .q = p->wide + at * all, .k = keys, .v = values, .y = p->inner + at * inner,
             .k_place = own, .queries = lengths[r], .keys = starts[r] + lengths[r],
+            .open = open ? open[r] : 0,
         };
     }
 }
@@ -826,7 +852,8 @@ static void cross(const pass *p, const gec_layer *layer, const gec_memory *memor
 }
 
 static void decode_layer(const pass *p, gec_memory *memory, int64_t number, const int64_t *lengths,
-                         const int64_t *starts, const int64_t *places, seen *rows)
+                         const int64_t *starts, const int64_t *places, const int64_t *open,
+                         seen *rows)
 {
     const gec_side *side = &p->n->decoder;
     const gec_layer *layer = side->layer + number;
@@ -836,7 +863,7 @@ static void decode_layer(const pass *p, gec_memory *memory, int64_t number, cons
         each(p, p->tokens * (side->heads + side->key_heads) * side->head_width, p->tokens,
              rotate_tokens, &w);
     }
-    fill(p, memory, number, lengths, starts, rows);
+    fill(p, memory, number, lengths, starts, open, rows);
     attend(p, side, rows, memory->count, (side->heads + 2 * side->key_heads) * side->head_width, 1);
     linear(p, &layer->out, p->tokens, p->inner, p->branch);
     after(p, &layer->attention);
@@ -865,7 +892,7 @@ static void finish(const pass *p, const gec_memory *memory, const int64_t *lengt
 }
 
 int gec_verify(gec_memory *memory, int threads, const int64_t *tokens, const int64_t *lengths,
-               const int64_t *starts, const int64_t *wanted, float *hidden)
+               const int64_t *starts, const int64_t *wanted, const int64_t *open, float *hidden)
 {
     gec_model *m = memory->model;
     const gec_network *n = m->n;
@@ -873,7 +900,8 @@ int gec_verify(gec_memory *memory, int threads, const int64_t *tokens, const int
     for (int64_t r = 0; r < memory->count; r++) {
         const row *own = memory->rows + r;
         if (lengths[r] < 1 || starts[r] < 0 || starts[r] > own->filled || wanted[r] < 0 ||
-            wanted[r] > lengths[r] || lengths[r] > n->positions - starts[r])
+            wanted[r] > lengths[r] || lengths[r] > n->positions - starts[r] ||
+            (open && (open[r] < 0 || open[r] > lengths[r])))
             return GEC_BEYOND;
         count += lengths[r];
         asked += wanted[r];
@@ -881,7 +909,7 @@ int gec_verify(gec_memory *memory, int threads, const int64_t *tokens, const int
         most = larger(most, own->source ? own->source->length : 0);
     }
     for (int64_t i = 0; i < count; i++)
-        if (tokens[i] < 0 || tokens[i] >= n->decoder.table.ids)
+        if (tokens[i] < 0 || tokens[i] >= n->decoder.table.ids + (n->mask != NULL))
             return GEC_UNKNOWN_ID;
     for (int64_t r = 0; r < memory->count; r++)
         if (!reserve_cache(m, memory->rows + r, starts[r] + lengths[r]))
@@ -901,7 +929,7 @@ int gec_verify(gec_memory *memory, int threads, const int64_t *tokens, const int
             places[at++] = starts[r] + t;
     embed_rows(&p, &n->decoder, tokens, memory->count, lengths, starts);
     for (int64_t l = 0; l < n->decoder.layers; l++)
-        decode_layer(&p, memory, l, lengths, starts, places, rows);
+        decode_layer(&p, memory, l, lengths, starts, places, open, rows);
     for (int64_t r = 0; r < memory->count; r++)
         memory->rows[r].filled = starts[r] + lengths[r];
     finish(&p, memory, lengths, wanted, hidden);

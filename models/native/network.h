@@ -56,6 +56,7 @@ typedef struct {
     int64_t decoder_only, width, positions, pre_norm;
     int64_t activation; /* a GecActivation, or GATED: silu(a) b of [a, b] */
     float epsilon, embedding_scale, output_scale;
+    const float *mask; /* [width], the vector of the id behind the decoder's last one, or NULL */
     const float *cosines, *sines; /* [positions][head_width / 2] of rotary positions, or NULL */
     gec_side encoder, decoder;
     gec_linear output;
@@ -74,17 +75,23 @@ GEC_API void gec_model_free(gec_model *model);
 
 /* Encode sources, one after another in `ids`, and make a memory with a row for each of them. A
    decoder-only network reads no sources: `ids` is NULL. At most `threads` threads compute, the
-   caller among them, here and below. */
+   caller among them, here and below. Unless it is NULL, `states` gets the encoder's output, [sum of
+   lengths][width]. */
 GEC_API int gec_start(gec_model *model, int threads, int64_t rows, const int64_t *lengths,
-                         const int64_t *ids, gec_memory **memory);
+                         const int64_t *ids, float *states, gec_memory **memory);
+
+/* The same for sources that another network of this width encoded. */
+GEC_API int gec_start_encoded(gec_model *model, int threads, int64_t rows, const int64_t *lengths,
+                              const float *states, gec_memory **memory);
 GEC_API void gec_memory_free(gec_memory *memory);
 
 /* Feed `lengths[r]` tokens of every row r behind its first `starts[r]` ones; what lies beyond those
    is dropped. `hidden` gets what the output layer reads of the last `wanted[r]` tokens of each row,
-   row after row, [sum of wanted][width]. */
+   row after row, [sum of wanted][width]. A token sees those before it; the last `open[r]` tokens of
+   row r see all of them (`open` NULL: none does). */
 GEC_API int gec_verify(gec_memory *memory, int threads, const int64_t *tokens,
                           const int64_t *lengths, const int64_t *starts, const int64_t *wanted,
-                          float *hidden);
+                          const int64_t *open, float *hidden);
 
 /* Keep only these rows, in this order; a row may repeat. */
 GEC_API int gec_select(gec_memory *memory, int64_t count, const int64_t *rows);

@@ -20,6 +20,7 @@ from gec.models.native.layout import decoder_only, encoder_decoder
 from gec.models.native.library import Library
 from gec.models.native.weights import Weights, check_finite, check_stored
 from gec.models.network.llama_config import LlamaConfig
+from gec.models.network.nat_config import NatConfig
 from gec.models.network.transformer_config import TransformerConfig
 
 Array = NDArray[Any]
@@ -48,6 +49,13 @@ def serves(config: Config) -> str | None:
     return f"it is more than {WIDEST} wide" if widest > WIDEST else None
 
 
+def serves_drafter(config: TransformerConfig, nat: NatConfig) -> str | None:
+    """Return why the C side cannot compute a network that drafts blocks; None: it can."""
+    if nat.layer_positions or nat.copies_source:
+        return "its layers add positions, or its MASKs copy the source"
+    return serves(config)
+
+
 class Memory:
     """The C side's rows: keys and values of sources and outputs."""
 
@@ -70,15 +78,23 @@ class NativeNetwork:
     """
 
     def __init__(
-        self, config: Config, tensors: dict[str, Array], library: Library, *, quantized: bool
+        self,
+        config: Config,
+        tensors: dict[str, Array],
+        library: Library,
+        *,
+        quantized: bool,
+        nat: NatConfig | None = None,
     ) -> None:
         """Take the tensors of a bundle (:func:`gec.models.native.tensors.read`).
+
+        With ``nat`` they are those of a network that drafts blocks.
 
         Raises:
             ModelError: the C side does not compute such a network.
             ValueError: a tensor is missing, unknown or of another shape, or holds NaN.
         """
-        if reason := serves(config):
+        if reason := self._refusal(config, nat):
             raise ModelError(f"the engine without torch does not run this network: {reason}")
         check_stored(tensors)
         check_finite(tensors)
@@ -86,8 +102,10 @@ class NativeNetwork:
         self.width, self.vocabulary = config.width, config.vocab_size
         self.functions = _Functions(library.handle)
         weights = Weights(dict(tensors), quantized, _Packer(library))
-        make = decoder_only if isinstance(config, LlamaConfig) else encoder_decoder
-        self._structure = make(config, weights)  # type: ignore[arg-type]
+        if isinstance(config, LlamaConfig):
+            self._structure = decoder_only(config, weights)
+        else:
+            self._structure = encoder_decoder(config, weights, nat)
         weights.end()
         self.parameters = weights.parameters
         self._kept = weights.kept  # the C side reads them
@@ -95,12 +113,23 @@ class NativeNetwork:
         if not self._model:
             raise MemoryError
 
+    @staticmethod
+    def _refusal(config: Config, nat: NatConfig | None) -> str | None:
+        if nat is None or isinstance(config, LlamaConfig):
+            return serves(config)
+        return serves_drafter(config, nat)
+
     def __del__(self) -> None:
         if hasattr(self, "_model"):
             self.functions.free_model(self._model)
 
-    def start(self, sources: Sequence[Sequence[int]] | int, threads: int) -> Memory:
-        """Encode sources, each with its EOS; return a row each. A decoder alone gets a number."""
+    def start(
+        self, sources: Sequence[Sequence[int]] | int, threads: int, states: Array | None = None
+    ) -> Memory:
+        """Encode sources, each with its EOS; return a row each. A decoder alone gets a number.
+
+        ``states`` (float32 [tokens of all sources, D]) gets what the encoder makes of them.
+        """
         if isinstance(sources, int):
             lengths, ids, rows = _ints([]), _ints([]), sources
         else:
@@ -109,7 +138,31 @@ class NativeNetwork:
         found = c_void_p()
         self._check(
             self.functions.start(
-                self._model, threads, rows, _at(lengths), _at(ids), ctypes.addressof(found)
+                self._model,
+                threads,
+                rows,
+                _at(lengths),
+                _at(ids),
+                None if states is None else _address(states),
+                ctypes.addressof(found),
+            )
+        )
+        assert found.value is not None
+        return Memory(self, found.value)
+
+    def start_encoded(self, lengths: Sequence[int], states: Array, threads: int) -> Memory:
+        """Return a row for each source that another network encoded, of so many tokens each."""
+        if states.shape != (sum(lengths), self.width):
+            raise ValueError(f"states {states.shape} for {sum(lengths)} tokens of {self.width}")
+        found, counts = c_void_p(), _ints(lengths)
+        self._check(
+            self.functions.start_encoded(
+                self._model,
+                threads,
+                len(lengths),
+                _at(counts),
+                _address(states),
+                ctypes.addressof(found),
             )
         )
         assert found.value is not None
@@ -122,8 +175,11 @@ class NativeNetwork:
         starts: Sequence[int],
         threads: int,
         wanted: Sequence[int] | None = None,
+        opened: Sequence[int] | None = None,
     ) -> Array:
         """Feed a block to each row behind its first ``starts`` tokens.
+
+        A token sees those before it; the last ``opened`` tokens of a row see its whole block.
 
         Returns:
             What the output layer reads of the last ``wanted`` tokens of each block (None: of all),
@@ -133,6 +189,7 @@ class NativeNetwork:
         wanted = lengths if wanted is None else wanted
         tokens = _ints(chain.from_iterable(blocks))
         counts, begins, last = _ints(lengths), _ints(starts), _ints(wanted)
+        seeing = None if opened is None else _ints(opened)
         hidden: Array = np.empty((sum(wanted), self.width), np.float32)
         self._check(
             self.functions.verify(
@@ -142,6 +199,7 @@ class NativeNetwork:
                 _at(counts),
                 _at(begins),
                 _at(last),
+                None if seeing is None else _at(seeing),
                 hidden.ctypes.data,
             )
         )
@@ -231,8 +289,9 @@ class _Functions:
         self.new_model = declared("gec_model_new", p, p, result=c_void_p)
         self.free_model = declared("gec_model_free", p, result=None)
         self.free_memory = declared("gec_memory_free", p, result=None)
-        self.start = declared("gec_start", p, c_int, n, p, p, p)
-        self.verify = declared("gec_verify", p, c_int, p, p, p, p, p)
+        self.start = declared("gec_start", p, c_int, n, p, p, p, p)
+        self.start_encoded = declared("gec_start_encoded", p, c_int, n, p, p, p)
+        self.verify = declared("gec_verify", p, c_int, p, p, p, p, p, p)
         self.select = declared("gec_select", p, n, p)
         self.join = declared("gec_join", p, p)
         self.best = declared("gec_best", p, c_int, n, p, p, p, p, p, p)

@@ -54,7 +54,7 @@ class Network(ctypes.Structure):
         *((name, c_int64) for name in ("decoder_only", "width", "positions", "pre_norm")),
         ("activation", c_int64),
         *((name, c_float) for name in ("epsilon", "embedding_scale", "output_scale")),
-        ("cosines", c_void_p), ("sines", c_void_p),
+        ("mask", c_void_p), ("cosines", c_void_p), ("sines", c_void_p),
         ("encoder", Side), ("decoder", Side),
         ("output", Linear),
     ]  # fmt: skip

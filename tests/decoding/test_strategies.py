@@ -44,7 +44,9 @@ BUNDLES: dict[str, Callable[[], GenerationBundle]] = {
     "two models": bundle,
     "blocks and heads": cache(random_bundle),
 }
-PLAIN = ["iad", "greedy", "beam", "iad-paper", "sample", "iad-sample", "speculative-beam"]
+PLAIN = [
+    "iad", "greedy", "beam", "iad-paper", "auto", "sample", "iad-sample", "speculative-beam",
+]  # fmt: skip
 
 
 @pytest.mark.parametrize("name", BUNDLES)
@@ -77,6 +79,8 @@ def test_every_strategy_is_served_by_some_bundle() -> None:
         ("iad:tolerance=0.1", "approximate"),
         ("iad-paper:tolerance=0", "exact"),
         ("greedy", "exact"),
+        ("auto", "exact"),
+        ("auto:budget=0.5", "exact"),
         ("beam:beam-size=1", "beam"),
         ("gad", "exact"),
         ("gad++", "approximate"),

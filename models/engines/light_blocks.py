@@ -1,0 +1,139 @@
+"""The non-autoregressive network without torch: what drafts blocks for the loop, in C.
+
+As :mod:`gec.models.engines.nat_blocks` has it: a MASK sees its row's prefix and all MASKs; with a
+causal prefix the prefix sees no MASK and stays cached, so a draft computes only what the output
+gained and the block. A drafter that shares the verifier's encoder reads nothing itself.
+
+Shapes: B rows, k block size, D width.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from gec.errors import ModelError
+from gec.models.engines.light import LightVerifier
+from gec.models.native import threads
+from gec.models.native.network import Memory, NativeNetwork
+from gec.models.network.nat_config import NatConfig
+from gec.models.network.transformer_config import TransformerConfig
+
+Array = NDArray[Any]
+
+
+class RememberingVerifier(LightVerifier):
+    """A verifier that keeps its last encoder output for a drafter that shares its encoder.
+
+    The loop starts the same sources in the verifier and then in the drafter.
+    """
+
+    _last: tuple[list[tuple[int, ...]], Array] | None = None
+
+    def start(self, sources: Sequence[Sequence[int]]) -> Memory:
+        """Encode the sources."""
+        ended = [[*source, self.eos_id] for source in sources]
+        states: Array = np.empty((sum(map(len, ended)), self.network.width), np.float32)
+        memory = self.network.start(ended, self.threads, states)
+        self._last = [tuple(source) for source in sources], states
+        return memory
+
+    def encoded(self, sources: Sequence[Sequence[int]]) -> Array:
+        """Return the encoder's output of the sources and their EOS, one after another, [N, D]."""
+        key = [tuple(source) for source in sources]
+        last = self._last  # another thread may replace it at any time
+        if last is None or last[0] != key:
+            self.start(sources)
+            last = self._last
+            assert last is not None
+        return last[1]
+
+
+@dataclass(slots=True)
+class BlocksMemory:
+    """The rows, and how many prefix tokens of each are cached, BOS included."""
+
+    rows: Memory
+    cached: list[int]
+
+
+class LightBlocks:
+    """Meets :class:`gec.decoding.drafters.nat.BlockModel` with a network in C.
+
+    Args:
+        verifier: whose encoder output is read if the drafter has no encoder.
+
+    Raises:
+        ModelError: it has no encoder, and no verifier, or none of its width, is given.
+    """
+
+    def __init__(
+        self, network: NativeNetwork, nat: NatConfig, verifier: RememberingVerifier | None = None
+    ) -> None:
+        config = network.config
+        assert isinstance(config, TransformerConfig)
+        self.network, self.nat = network, nat
+        self.bos_id, self.eos_id = config.bos_id, config.eos_id
+        self.vocab_size, self.max_positions = config.vocab_size, config.max_positions
+        self.block = nat.block
+        self.mask_id = config.vocab_size if nat.mask_id is None else nat.mask_id
+        self._verifier = verifier if nat.shared_encoder else None
+        if nat.shared_encoder:
+            if verifier is None:
+                raise ModelError("this drafter reads the verifier's encoder, and none is there")
+            theirs = verifier.network.width
+            if theirs != network.width:
+                raise ModelError(f"the drafter is {network.width} wide, the verifier {theirs}")
+
+    def start(self, sources: Sequence[Sequence[int]]) -> BlocksMemory:
+        """Encode the sources, or take over the verifier's encoder output."""
+        if self._verifier is None:
+            ended = [[*source, self.eos_id] for source in sources]
+            rows = self.network.start(ended, threads.count())
+        else:
+            lengths = [len(source) + 1 for source in sources]
+            states = self._verifier.encoded(sources)
+            rows = self.network.start_encoded(lengths, states, threads.count())
+        return BlocksMemory(rows, [0] * len(sources))
+
+    def draft(
+        self, memory: BlocksMemory, outputs: Sequence[Sequence[int]], k: int
+    ) -> tuple[list[list[int]], list[list[float]]]:
+        """Return the likeliest ids of each row's block, and their log-probabilities (nats).
+
+        A block ends where the positions do.
+        """
+        causal, first = self.nat.causal_prefix, [self.bos_id] * self.nat.begins_with_bos
+        prefixes = [[*first, *output] for output in outputs]
+        counts = [min(k, self.max_positions - len(prefix)) for prefix in prefixes]
+        # a block cannot be empty: a row without new tokens and MASKs has its last computed again
+        starts = [
+            min(cached, len(prefix) - (count == 0)) if causal else 0
+            for cached, prefix, count in zip(memory.cached, prefixes, counts, strict=True)
+        ]
+        blocks = [
+            [*prefix[start:], *[self.mask_id] * count]
+            for prefix, start, count in zip(prefixes, starts, counts, strict=True)
+        ]
+        seeing = counts if causal else [len(block) for block in blocks]
+        hidden = self.network.verify(memory.rows, blocks, starts, threads.count(), counts, seeing)
+        memory.cached = [len(prefix) for prefix in prefixes]
+        nothing: Array = np.full(len(hidden), -1, np.int32)
+        best, _, log_sum, _ = self.network.best(hidden, nothing, threads.count())
+        ends = np.cumsum(counts)[:-1]
+        tokens = [part.tolist() for part in np.split(best, ends)]
+        return tokens, [part.tolist() for part in np.split(-log_sum, ends)]
+
+    def select(self, memory: BlocksMemory, rows: Sequence[int]) -> BlocksMemory:
+        """Return the memory of the given rows."""
+        self.network.select(memory.rows, rows)
+        return BlocksMemory(memory.rows, [memory.cached[row] for row in rows])
+
+    def join(self, memory: BlocksMemory, other: BlocksMemory) -> BlocksMemory:
+        """Return the memory of both memories' rows."""
+        self.network.join(memory.rows, other.rows)
+        return BlocksMemory(memory.rows, memory.cached + other.cached)

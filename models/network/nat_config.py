@@ -1,0 +1,75 @@
+"""The settings of a non-autoregressive drafter (:mod:`gec.models.network.nat`)."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass, fields
+from typing import Any
+
+from gec.errors import ModelError
+from gec.models.network.transformer_config import TransformerConfig
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NatConfig:
+    """The settings of a drafter besides those of its network.
+
+    Attributes:
+        block: the largest k that the drafter is trained for.
+        causal_prefix: whether prefix tokens see only tokens before them; their states are cached.
+        shared_encoder: whether the drafter has no encoder and reads the verifier's output, which
+            must be as wide.
+        mask_id: the id of MASK in the vocabulary; None: one past the vocabulary, with a vector of
+            its own.
+        begins_with_bos: whether the decoder is fed BOS before the prefix.
+        layer_positions: whether positions are added before every layer of the decoder, not once.
+        copies_source: whether MASKs are fed embeddings copied from the source, not their own.
+    """
+
+    block: int = 25
+    causal_prefix: bool = False
+    shared_encoder: bool = False
+    # to_dict leaves out the following settings if they have their defaults
+    mask_id: int | None = None
+    begins_with_bos: bool = True
+    layer_positions: bool = False
+    copies_source: bool = False
+
+    def __post_init__(self) -> None:
+        if type(self.block) is not int or self.block < 1:
+            raise ModelError(f"block must be a positive integer, not {self.block!r}")
+        if self.mask_id is not None and type(self.mask_id) is not int:
+            raise ModelError(f"mask_id must be an id of the vocabulary, not {self.mask_id!r}")
+        if self.copies_source and not self.layer_positions:
+            raise ModelError("copies_source needs layer_positions: a copy has no place of its own")
+        if self.layer_positions and self.mask_id is None:
+            raise ModelError("layer_positions needs a mask_id of the vocabulary")
+        if self.copies_source and self.shared_encoder:
+            raise ModelError("copies_source needs an encoder of its own, not shared_encoder")
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the settings for a ``config.json``, without later ones at their defaults."""
+        late = ("mask_id", "begins_with_bos", "layer_positions", "copies_source")
+        defaults = {field.name: field.default for field in fields(self)}
+        values = asdict(self)
+        return {k: v for k, v in values.items() if k not in late or v != defaults[k]}
+
+    @classmethod
+    def from_dict(cls, values: dict[str, Any]) -> NatConfig:
+        """Return the settings of a ``config.json``; unknown keys raise ModelError."""
+        try:
+            return cls(**values)
+        except TypeError as error:
+            raise ModelError(f"unknown drafter settings: {error}") from error
+
+    def check(self, config: TransformerConfig) -> None:
+        """Raise ModelError if a network of these settings cannot draft so."""
+        if config.positions == "relative":
+            raise ModelError("a block drafter needs positions other than relative")
+        if self.mask_id is not None and not 0 <= self.mask_id < config.vocab_size:
+            raise ModelError(f"mask_id must be an id of the vocabulary, not {self.mask_id}")
+        if self.layer_positions and (config.embedding_norm or config.scale_output):
+            raise ModelError("layer_positions allow neither embedding_norm nor scale_output")
+        if self.block >= config.max_positions:
+            raise ModelError(
+                f"blocks of {self.block} tokens do not fit into {config.max_positions} positions"
+            )

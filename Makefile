@@ -5,7 +5,7 @@
 # make sanitize the C kernel and damaged bundles under the address and undefined behaviour sanitizers
 # make docs     regenerate the option tables of docs/cli.md and the reference of docs/api.md
 # make site     the documentation as a site, in build/site
-# make diagrams draw the diagrams of the pages anew, for the site; needs npm
+# make diagrams draw the diagrams of the pages anew, for the site; needs npm and chromium
 # make bench    measure everything in docs/performance.md   (BENCH_FILE=conll13.m2; takes hours,
 #               on an idle machine)
 # make model-wheel   the large model as a wheel of its own, in dist/
@@ -15,7 +15,7 @@
 #               (PYTHONS="python3.12 python3.13" for more interpreters than that of .venv)
 # make image-check  build the image of web/deploy/Dockerfile, run it and ask it; needs podman or docker
 #               (CONTAINERS="podman --runtime runc" IMAGE_BUILD="options" IMAGE_RUN="options")
-# make clean    remove everything that is not in the repository
+# make clean    remove what make made
 #
 # Needs make and Python 3.11 or later with venv; everything else goes into .venv, without a C compiler
 # on the machine a package with one, too. Another interpreter: make test PYTHON=python3.12
@@ -158,6 +158,7 @@ image-check: .venv/.tests
 		$(BIN)/python -m pytest -v tests/web/test_image.py
 
 clean:
+	rm -rf models/native/*.so web/vscode/node_modules web/vscode/out web/vscode/*.vsix
 	rm -rf .venv .venv-fairseq build dist *.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 

@@ -227,7 +227,8 @@ def parts_part(run: Run) -> str:
     found = measure_parts(corrector, [" ".join(words) for words in run.sentences], BATCH)
     use_threads(run.options.threads)
     run.data["parts"] = asdict(found)
-    return found.text()
+    precision = corrector.info()["precision"]
+    return f"`gec.load(...)` in {precision}, {BATCH} sentences at a time.\n\n{found.text()}"
 
 
 def growth_part(run: Run) -> str:

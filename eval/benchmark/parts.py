@@ -89,6 +89,8 @@ def _parts(made: Corrector) -> Iterator[tuple[str, Any, str]]:
     yield "tokens", type(made.subwords), "pieces"
     yield "planning", Planner, "plan"
     network = getattr(made.model, "network", made.model)
+    if not any(hasattr(type(network), name) for name in _METHODS):
+        network = made.model  # torch's is no object of calls
     for name in _METHODS:
         if hasattr(type(network), name):
             yield NETWORK, type(network), name
@@ -100,6 +102,11 @@ def _parts(made: Corrector) -> Iterator[tuple[str, Any, str]]:
     yield "n-grams", NGrams, "prefers"
     yield "placing", assemble, "to_edits"
     yield "assembling", Assembler, "assemble"
+
+
+def _holder(owner: Any, name: str) -> Any:
+    """Return the class that defines a method, or the module itself."""
+    return next(o for o in getattr(owner, "__mro__", (owner,)) if name in vars(o))
 
 
 class _Clock:
@@ -126,7 +133,11 @@ class _Clock:
     @contextmanager
     def on(self, functions: Iterator[tuple[str, Any, str]]) -> Iterator[None]:
         """Wrap functions (part, owner, name) for a while."""
-        kept = [(part, owner, name, owner.__dict__[name]) for part, owner, name in functions]
+        kept = [
+            (part, own, name, vars(own)[name])
+            for part, owner, name in functions
+            for own in [_holder(owner, name)]
+        ]
         for part, owner, name, function in kept:
             self.names[part] = None
             setattr(owner, name, self.wrap(part, function))

@@ -117,15 +117,17 @@ class Corrector:
     ) -> list[Hypothesis]:
         """Decode token ids (no BOS, no EOS) with the corrector's strategy; in their order.
 
-        All of them together, or ``batch_size`` at a time; no more than the model gains from.
+        All of them together, or ``batch_size`` at a time; of a model that says how many tokens of
+        sources are enough together (``most_tokens``) no more than these.
         """
         decoder = self._decoder
         if self._tolerant:
             values = {**self._values, "tolerance": tolerance}
             decoder = make_decoder(self._parts, self._strategy, values, logprobs=True)
         size = max(1, len(sources)) if batch_size is None else batch_size
-        size = min(size, getattr(self.model, "most_rows", size))
-        return [found[0] for found in decoder.decode(sources, batch_size=size)]
+        most = getattr(self.model, "most_tokens", None)
+        groups = [sources] if most is None else _groups(sources, most)
+        return [found[0] for group in groups for found in decoder.decode(group, batch_size=size)]
 
     def correct(
         self, text: str, options: Options | None = None, *, batch_size: int = 32
@@ -269,6 +271,17 @@ class Corrector:
                 first, *rest = [one for half in islice(again, len(halves[i])) for one in half]
                 found[i] = [replace(first, seconds=first.seconds + lost.seconds), *rest]
         return [found[i] for i in range(len(jobs))]
+
+
+def _groups(sources: Sequence[tuple[int, ...]], most: int) -> Iterator[Sequence[tuple[int, ...]]]:
+    """Cut sources into runs of at most so many tokens, padded to the longest, or of one source."""
+    begin = longest = 0
+    for place, source in enumerate(sources):
+        if place > begin and (place + 1 - begin) * max(longest, len(source)) > most:
+            yield sources[begin:place]
+            begin, longest = place, 0
+        longest = max(longest, len(source))
+    yield sources[begin:]
 
 
 def _go_on() -> None:

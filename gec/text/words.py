@@ -85,7 +85,10 @@ def split_words(text: str, start: int = 0) -> list[Word]:
     """
     words: list[Word] = []
     for at, chunk in chunks(text):
-        own = _words_of[chunk] if len(chunk) <= _LONGEST_RUN else _as_one(chunk)
+        if len(chunk) <= _REMEMBERED:
+            own = _words_of[chunk]
+        else:
+            own = _pieces(chunk) if len(chunk) <= _LONGEST_RUN else _as_one(chunk)
         if own is None:
             words = [Word(normalise(text[i:j]), start + i, start + j) for i, j in _spans(text)]
             break
@@ -130,6 +133,7 @@ def _as_one(chunk: str) -> _Pieces:
     return ((normalise(chunk), 0, len(chunk)),)
 
 
+_REMEMBERED = 40  # characters: longer ones hardly recur, and many pieces take memory
 _words_of = Remembered(_pieces)  # most recur
 
 

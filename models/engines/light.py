@@ -96,11 +96,12 @@ class LightDecoder(LightVerifier):
     Rows are laid out as in :mod:`gec.models.engines.llama_engine`.
 
     Attributes:
-        most_rows: more of them together are no faster, as a row's source is read in the pass that
-            verifies it; they only hold memory: 45 KiB a token with 30 layers and 3 heads of 64.
+        most_tokens: of sources together: twice as many are hardly faster, as a row's source is read
+            in the pass that verifies it, and their cache holds 45 KiB a token of source and output
+            with 30 layers and 3 heads of 64.
     """
 
-    most_rows = 4
+    most_tokens = 256
 
     def __init__(self, network: NativeNetwork) -> None:
         super().__init__(network)

@@ -575,20 +575,25 @@ def test_pages_of_packed_weights_do_not_stay_in_memory(tmp_path: Path) -> None:
     assert (found["a"] == values).all()  # it comes back
 
 
-def test_a_decoder_alone_takes_few_rows_at_once() -> None:
+def test_a_decoder_alone_takes_few_tokens_at_once() -> None:
     from gec.correct.corrector import Corrector
 
     class Counted(LightVerifier):
-        most_rows, widest = 3, 0
+        most_tokens = 10
 
-        def verify(self, memory: Any, rows: Any, starts: Any) -> LightScores:
-            self.widest = max(self.widest, len(rows))
-            return super().verify(memory, rows, starts)
+        def __init__(self, network: NativeNetwork) -> None:
+            super().__init__(network)
+            self.started: list[list[int]] = []
+
+        def start(self, sources: Sequence[Sequence[int]]) -> Any:
+            self.started.append([*map(len, sources)])
+            return super().start(sources)
 
     model = Counted(light_network("plain", "fp32"))
-    sources = [(4 + i % 3, 5, 6) for i in range(10)]
+    sources = [(4 + i % 3, 5, 6)[: 1 + i % 3] for i in range(8)] + [(5,) * 12, (6, 7)]
     corrector = Corrector(model, bundle.read("en").subwords)
     found = corrector.decode(sources, 0.0)
-    assert model.widest == 3
+    assert model.started == [[1, 2, 3], [1, 2, 3], [1, 2], [12], [2]]
     alone = [corrector.decode([source], 0.0)[0] for source in sources]
     assert [h.tokens for h in found] == [h.tokens for h in alone]
+    assert corrector.decode([], 0.0) == []

@@ -101,7 +101,7 @@ class LightDecoder(LightVerifier):
             with 30 layers and 3 heads of 64.
     """
 
-    most_tokens = 256
+    most_tokens = 160
 
     def __init__(self, network: NativeNetwork) -> None:
         super().__init__(network)

@@ -14,6 +14,7 @@ from fake_corrector import FakeCorrector
 
 from gec.check import learn
 from gec.check.learn import Term, Vocabulary
+from gec.check.project import find_project
 from gec.check.wordfiles import read_words
 from gec.cli import main
 from gec.loading import load_speller
@@ -346,6 +347,31 @@ def test_a_file_that_cannot_be_read(known: None, capsys: Capture) -> None:
         ("[tool.gec]\n", ["docs", "--write-baseline"], "--learn and --write-baseline exclude"),
         ("[tool.gec]\n", ["docs", "--tokenized"], "--learn and --tokenized exclude each other"),
         ("[tool.gec]\n", ["docs", "--no-spelling"], "--learn and --no-spelling exclude each other"),
+        (
+            "[tool.gec]\n",
+            ["docs", "--strategy", "beam"],
+            "--learn and --strategy exclude each other",
+        ),
+        ("[tool.gec]\n", ["docs", "--setting", "precise"], "--learn and --setting exclude"),
+        ("[tool.gec]\n", ["docs", "--tolerance", "0"], "--learn and --tolerance exclude"),
+        ("[tool.gec]\n", ["docs", "--min-confidence", "0"], "--learn and --min-confidence exclude"),
+        ("[tool.gec]\n", ["docs", "--max-needless", "1/9"], "--learn and --max-needless exclude"),
+        ("[tool.gec]\n", ["docs", "--rounds", "1"], "--learn and --rounds exclude each other"),
+        ("[tool.gec]\n", ["docs", "--batch-size", "2"], "--learn and --batch-size exclude"),
+        ("[tool.gec]\n", ["docs", "--dictionary", "-"], "--learn writes to a file: name another"),
+        ('[tool.gec]\ndictionary = "-"\n', ["docs"], "--learn writes to a file: name another"),
+        (
+            '[tool.gec]\ndictionary = "../words"\n',
+            ["docs"],
+            "words: is not in the project's folder",
+        ),
+        (
+            '[tool.gec]\ndictionary = "/x/words"\n',
+            ["docs"],
+            "words: is not in the project's folder",
+        ),
+        ('[tool.gec]\ndictionary = "a\\u0000"\n', ["docs"], "dictionary: must have no NUL"),
+        ('[tool.gec]\npaths = ["a\\u0000"]\n', [], "paths: must have no NUL"),
     ],
 )
 def test_what_is_refused(
@@ -358,6 +384,136 @@ def test_what_is_refused(
     out, err = capsys.readouterr()
     assert re.fullmatch(rf"(gec: error: [^\n]*{said}[^\n]*\n)", err)
     assert out == ""
+    assert not Path("gec-words.txt").exists()
+
+
+@pytest.mark.parametrize("arguments", [(), ("--diff",)])
+@pytest.mark.parametrize(
+    "settings",
+    [
+        '  [tool.gec]\npaths = ["docs"]\n',
+        '[tool."gec"]\npaths = ["docs"]\n',
+        '[tool.gec ]\npaths = ["docs"]\n',
+        '[tool] # c\ngec.paths = ["docs"]\n',
+        '[tool]\r\ngec.paths = ["docs"]\r\n',
+        'tool = {gec = {paths = ["docs"]}}\n',
+        'text = """\n[tool.gec]\n"""\n[tool.gec]\npaths = ["docs"]\n',
+    ],
+)
+def test_settings_that_are_written_in_another_way(
+    settings: str, arguments: tuple[str, ...], known: None, capsys: Capture
+) -> None:
+    Path("pyproject.toml").write_bytes(settings.encode())
+    assert run(*arguments) == 2
+    out, err = capsys.readouterr()
+    said = 'pyproject.toml: write dictionary = "gec-words.txt" into the settings of gec'
+    assert err == f"gec: error: {said}, then try again\n"
+    assert out == ""
+    assert Path("pyproject.toml").read_bytes() == settings.encode()
+    assert not Path("gec-words.txt").exists()
+
+
+@pytest.mark.parametrize(
+    "settings",
+    [
+        '[tool.gec]  # ours\r\npaths = ["docs"]\r\n[tool]\r\nx = nan\r\n',
+        '[[tool.gec.overrides]]\nfiles = ["a"]\n[tool.gec]\npaths = ["docs"]',
+    ],
+)
+def test_settings_that_are_written_as_usual(settings: str, known: None) -> None:
+    Path("pyproject.toml").write_bytes(settings.encode())
+    assert run() == 0
+    project = find_project()
+    assert (project.dictionary, project.paths) == ("gec-words.txt", ("docs",))
+
+
+@pytest.mark.skipif(os.name == "nt", reason="links need rights")
+def test_a_link_out_of_the_project(known: None, capsys: Capture, tmp_path: Path) -> None:
+    outside = tmp_path.parent / f"{tmp_path.name}-words"
+    outside.write_text("zeta\n")
+    Path("words").symlink_to(outside)
+    Path("pyproject.toml").write_text('[tool.gec]\ndictionary = "words"\n')
+    assert run("docs") == 2
+    said = "pyproject.toml: words: is not in the project's folder"
+    assert capsys.readouterr().err.startswith(f"gec: error: {said}")
+    assert outside.read_text() == "zeta\n"
+    assert run("docs", "--dictionary", str(outside)) == 0
+    assert read_words(str(outside)) == ["zeta", "Frobnicator", "frobnicator"]
+    capsys.readouterr()
+    assert run("docs", "--diff", "--dictionary", f"{outside}2") == 2
+    assert "is outside of" in capsys.readouterr().err
+
+
+def test_a_dictionary_that_nothing_names_yet(known: None, capsys: Capture) -> None:
+    """A run was interrupted after the dictionary was written, or somebody wrote it by hand."""
+    Path("gec-words.txt").write_text("Frobnicator\nfrobnicator\n")
+    before = Path("pyproject.toml").read_text()
+    assert run("--diff") == 0
+    assert "\n+dictionary = " in capsys.readouterr().out
+    assert Path("pyproject.toml").read_text() == before
+    assert run() == 0
+    assert find_project().dictionary == "gec-words.txt"
+    assert read_words("gec-words.txt") == ["Frobnicator", "frobnicator"]
+
+
+@pytest.mark.parametrize("mark", ["", "\ufeff"])
+@pytest.mark.parametrize("end", ["\n", "\r\n"])
+@pytest.mark.parametrize("words", ["", "zeta", "a\u2028b{}c\x85d{}e\x0cf{}g\rh{}"])
+def test_git_applies_a_diff(mark: str, end: str, words: str, known: None, capsys: Capture) -> None:
+    settings = f'{mark}# a\u2028b{end}[tool.gec]{end}paths = ["docs"]{end}'
+    Path("pyproject.toml").write_bytes(settings.encode())
+    Path("gec-words.txt").write_bytes((mark + words.replace("{}", end)).encode())
+    Path(".git").rmdir()
+    git("init", "-q")
+    git_applies_what_is_written(capsys)
+
+
+def git_applies_what_is_written(capsys: Capture) -> None:
+    """A diff, applied at the repository's top, makes what the command would write itself."""
+    top = Path(git("rev-parse", "--show-toplevel").strip())
+    before = {p: p.read_bytes() for p in top.rglob("*") if p.is_file() and ".git" not in p.parts}
+    assert run("--diff") == 0
+    patch = capsys.readouterr().out
+    assert patch.count("\n+++ b/") == 2
+    assert run() == 0
+    after = {p: p.read_bytes() for p in top.rglob("*") if p.is_file() and ".git" not in p.parts}
+    assert before != after
+    for path in after:
+        path.unlink()
+    for path, data in before.items():
+        path.write_bytes(data)
+    subprocess.run(["git", "apply", "-"], input=patch.encode(), check=True, cwd=top)
+    assert {path: path.read_bytes() for path in after} == after
+
+
+def git(*arguments: str) -> str:
+    return subprocess.run(["git", *arguments], check=True, capture_output=True, text=True).stdout
+
+
+@pytest.mark.parametrize("below", ["docs", ""])
+def test_a_diff_of_a_project_below_the_top(
+    below: str, known: None, capsys: Capture, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    Path(".git").rmdir()
+    git("init", "-q")
+    sub = tmp_path / "my sub"
+    sub.mkdir()
+    Path("docs").rename(sub / "docs")
+    Path("pyproject.toml").rename(sub / "pyproject.toml")
+    monkeypatch.chdir(sub / below)
+    git_applies_what_is_written(capsys)
+    assert (sub / "gec-words.txt").exists()
+
+
+def test_a_diff_without_a_repository(
+    known: None, capsys: Capture, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    Path(".git").rmdir()
+    monkeypatch.chdir("docs")
+    assert run("--diff") == 0
+    out = capsys.readouterr().out
+    names = re.findall(r"(?m)^(?:---|\+\+\+) (.*)$", out)
+    assert names == ["/dev/null", "b/gec-words.txt", "a/pyproject.toml", "b/pyproject.toml"]
 
 
 @pytest.mark.skipif(os.name == "nt" or os.geteuid() == 0, reason="who may write everywhere")

@@ -6,25 +6,29 @@ once. Forms of a word (frobnicator, Frobnicators) count together.
 
 from __future__ import annotations
 
+import os
 import re
 from collections import Counter, defaultdict
 from collections.abc import Collection, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from gec.check.project import Project
 from gec.check.wordfiles import (
     PROJECT_WORDS,
+    add_to_project,
     add_words,
     lines_for,
-    name_dictionary,
+    own_dictionary,
     with_dictionary,
 )
 from gec.documents.markup import passages
 from gec.documents.passage import Passage
 from gec.documents.prose import prose_kind
 from gec.errors import ConfigError
-from gec.files import read_document
+from gec.files import Document, read_document
+from gec.output.diff import patch_lines
+from gec.output.wording import label
 from gec.text.inflection import MARKERS, regular
 from gec.text.language import looks_english
 from gec.text.protection import mask, merged
@@ -206,25 +210,31 @@ class Lesson:
             InputError: a file cannot be read or written.
             ConfigError: somebody has to name the dictionary by hand.
         """
-        if self.words:
+        if self.settings is not None and (self.words or self.dictionary.exists()):
+            add_to_project(self.dictionary, self.words, self.settings)
+        elif self.words:
             add_words(self.dictionary, self.words)
-            if self.settings is not None:
-                name_dictionary(self.settings)
 
-    def diff(self) -> str:
-        """Return what :meth:`write` would change, as a diff that ``git apply`` accepts.
+    def diff(self, root: Path) -> str:
+        """Return what :meth:`write` would change, as a diff.
+
+        ``git apply`` accepts it at the top of the repository that the folder ``root`` is in, or in
+        ``root`` itself if there is none.
 
         Raises:
-            InputError, ConfigError: as there.
+            InputError: as there.
+            ConfigError: as there, or a file is outside of that folder.
         """
-        if not self.words:
-            return ""
+        found, top = "", _top(root)
         exists = self.dictionary.exists()
-        old = read_document(str(self.dictionary)).text if exists else ""
-        found = _diff(self.dictionary, old, old + lines_for(old, self.words), new=not exists)
-        if self.settings is not None:
+        if self.words:
+            old = read_document(str(self.dictionary)) if exists else Document("", "")
+            more = replace(old, text=old.text + lines_for(old.text, self.words))
+            found = _diff(_inner(self.dictionary, top), old, more, new=not exists)
+        if self.settings is not None and (self.words or exists):
             settings = read_document(str(self.settings))
-            found += _diff(self.settings, settings.text, with_dictionary(settings))
+            named = replace(settings, text=with_dictionary(settings))
+            found += _diff(_inner(self.settings, top), settings, named)
         return found
 
     def report(self) -> str:
@@ -247,13 +257,27 @@ class Lesson:
         return said
 
 
-def _diff(file: Path, old: str, text: str, *, new: bool = False) -> str:
+def _top(root: Path) -> Path:
+    """Return the top of the repository that a folder is in, else the folder."""
+    root = Path(os.path.realpath(root))
+    return next((above for above in (root, *root.parents) if (above / ".git").exists()), root)
+
+
+def _inner(file: Path, top: Path) -> str:
+    """Return how a diff calls a file, links followed: git changes no file behind a link."""
+    real = Path(os.path.realpath(file))
+    if not real.is_relative_to(top):
+        raise ConfigError(f"{file}: is outside of {top}, where the diff belongs; leave out --diff")
+    return real.relative_to(top).as_posix()
+
+
+def _diff(name: str, old: Document, text: Document, *, new: bool = False) -> str:
     from difflib import unified_diff
 
-    name = file.as_posix().lstrip("/")
+    name = label(name) + "\t" * (" " in name)  # as git does, so that patch finds the name's end
     lines = unified_diff(
-        old.splitlines(keepends=True),
-        text.splitlines(keepends=True),
+        patch_lines(old.bom + old.text),
+        patch_lines(text.bom + text.text),
         "/dev/null" if new else f"a/{name}",
         f"b/{name}",
     )
@@ -269,8 +293,10 @@ def dictionary_of(project: Project, named: str | None) -> tuple[Path, Path | Non
     """Return the dictionary of a project, or the one ``named``, and what has to name it.
 
     Raises:
-        ConfigError: there is no project, and no dictionary is named.
+        ConfigError: there is no project, and no dictionary is named; or it is none to write to.
     """
+    if "-" in (named, project.dictionary if named is None else None):
+        raise ConfigError("--learn writes to a file: name another dictionary than -")
     if named is not None:
         return Path(named), None
     if not project.file:
@@ -278,8 +304,8 @@ def dictionary_of(project: Project, named: str | None) -> tuple[Path, Path | Non
             "--learn writes to a project's dictionary: write the table [tool.gec] into a "
             "pyproject.toml, or name a file with --dictionary"
         )
-    if project.dictionary:
-        return Path(project.path(project.dictionary)), None
+    if (found := own_dictionary(project)) is not None:
+        return Path(os.path.relpath(found)), None
     return Path(project.path(PROJECT_WORDS)), Path(project.file)
 
 

@@ -269,12 +269,16 @@ def _checked(
 def _string(value: Any) -> str:
     if not isinstance(value, str) or not value.strip():
         raise ValueError("must be a string")
+    if "\0" in value:
+        raise ValueError("must have no NUL character")
     return value
 
 
 def _strings(value: Any) -> tuple[str, ...]:
     if not isinstance(value, list) or not all(isinstance(v, str) and v.strip() for v in value):
         raise ValueError("must be a list of strings")
+    if any("\0" in v for v in value):
+        raise ValueError("must have no NUL character")
     return tuple(value)
 
 

@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
+import os
 import re
+import tomllib
 from collections.abc import Iterable, Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 from gec.errors import ConfigError, InputError
 from gec.files import Document, read_document, write_in_place
 from gec.text.lines import split_lines
+
+if TYPE_CHECKING:
+    from gec.check.project import Project
 
 PROJECT_WORDS = "gec-words.txt"
 """The dictionary that a project gets if it has none."""
@@ -63,16 +69,39 @@ def lines_for(text: str, words: Sequence[str]) -> str:
     return begin + "".join(word + end for word in words)
 
 
-def name_dictionary(settings: Path) -> None:
-    """Write into a project's settings that it has a dictionary.
+def own_dictionary(project: Project) -> Path | None:
+    """Return the dictionary that a project's settings name, to be written; None if they name none.
 
     Raises:
-        ConfigError: the settings are written in another way than in a table of its own.
+        ConfigError: it is no file in the project's folder, links followed.
+    """
+    if not project.dictionary:
+        return None
+    found = Path(project.root, project.dictionary)
+    if not Path(os.path.realpath(found)).is_relative_to(os.path.realpath(project.root)):
+        raise ConfigError(
+            f"{project.file}: {project.dictionary}: is not in the project's folder; words are not "
+            "added to a dictionary outside of it"
+        )
+    return found
+
+
+def add_to_project(dictionary: Path, words: Iterable[str], settings: Path) -> list[str]:
+    """Add words to a project's dictionary, and write into its settings that it has this one.
+
+    Return those that are new.
+
+    Raises:
+        InputError: a file cannot be read or written.
+        ConfigError: the settings are written in another way than in a table of their own; then
+            nothing is written.
     """
     document = read_document(str(settings)) if settings.exists() else Document(str(settings), "")
     text = with_dictionary(document)
+    new = add_words(dictionary, words)
     settings.touch()
     write_in_place(settings, document.bom + text)
+    return new
 
 
 def with_dictionary(settings: Document) -> str:
@@ -85,8 +114,24 @@ def with_dictionary(settings: Document) -> str:
     text = settings.text
     end = "\r\n" if "\r\n" in text else "\n"
     if (table := _TABLE.search(text)) is not None:
-        return f"{text[: table.end()]}{end}{line}{text[table.end() :]}"
-    if re.search(r"^\s*\[tool\][ \t]*$|^\s*tool\.gec|^\s*gec\s*=", text, re.MULTILINE):
+        found = f"{text[: table.end()]}{end}{line}{text[table.end() :]}"
+    else:
+        before = "" if not text else end if text.endswith(end) else 2 * end
+        found = f"{text}{before}[tool.gec]{end}{line}{end}"
+    if not _names_it(found, text):
         raise ConfigError(f"{settings.name}: write {line} into the settings of gec, then try again")
-    before = "" if not text else end if text.endswith(end) else 2 * end
-    return f"{text}{before}[tool.gec]{end}{line}{end}"
+    return found
+
+
+def _names_it(text: str, old: str) -> bool:
+    """Whether TOML says what another one says, and the dictionary's name."""
+    try:
+        wanted, found = _values(old), _values(text)
+    except tomllib.TOMLDecodeError:
+        return False
+    wanted.setdefault("tool", {}).setdefault("gec", {})["dictionary"] = PROJECT_WORDS
+    return wanted == found
+
+
+def _values(text: str) -> dict[str, Any]:
+    return tomllib.loads(text, parse_float=str)  # nan would not equal itself

@@ -30,8 +30,11 @@ _AT_THE_END = ("json", "sarif", "junit")
 """Formats that are one document for all files."""
 _NOT_LEARNING = (
     "format", "tokenized", "baseline", "write_baseline", "no_spelling", "summary", "trace", "time",
+    "setting", "strategy", "tolerance", "rounds", "beam_size", "min_confidence", "max_needless",
+    "batch_size",
 )  # fmt: skip
-"""Options that ask for findings, of which --learn has none."""
+"""Options that ask for findings, or say how to find them: --learn has none."""
+_DEFAULTS = {"strategy": "iad", "batch_size": 32}
 
 
 def add_options(parser: Parser) -> None:
@@ -160,7 +163,8 @@ def _check_options(args: argparse.Namespace) -> None:
         if getattr(args, option) and not args.check:
             raise ConfigError(f"--{option.replace('_', '-')} belongs to --check")
     for option in _NOT_LEARNING if args.learn else ():
-        if getattr(args, option):
+        value = getattr(args, option)
+        if value is not None and value is not False and value != _DEFAULTS.get(option):
             raise ConfigError(f"--learn and --{option.replace('_', '-')} exclude each other")
     if args.format == "junit" and not args.check:
         raise ConfigError("--format junit belongs to --check")
@@ -208,7 +212,7 @@ def _learn(args: argparse.Namespace) -> int:
             status = ERROR
     lesson = Lesson(dictionary, settings, vocabulary.terms())
     if args.diff:
-        write(lesson.diff())
+        write(lesson.diff(project.root))
     else:
         lesson.write()
         write(lesson.report())

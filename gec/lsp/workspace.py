@@ -10,7 +10,13 @@ from pathlib import Path
 
 from gec.check.baseline import Baseline
 from gec.check.project import CHECK_CONFIDENCE, Project, Rules, Strictness, find_project, match
-from gec.check.wordfiles import PROJECT_WORDS, add_word, name_dictionary, read_words
+from gec.check.wordfiles import (
+    PROJECT_WORDS,
+    add_to_project,
+    add_word,
+    own_dictionary,
+    read_words,
+)
 from gec.errors import GecError, InputError
 from gec.files import read_document, write_in_place
 from gec.lsp.preferences import Preferences
@@ -118,14 +124,12 @@ class Workspace:
         Return the dictionary's file.
         """
         project = self.project_of(name)
-        if project.file and project.dictionary:
-            words = project.root / project.dictionary
+        if (words := own_dictionary(project)) is not None:
+            add_word(words, word)
         else:
             settings = Path(project.file) if project.file else self._top(name) / "pyproject.toml"
             words = settings.parent / PROJECT_WORDS
-            add_word(words, word)
-            name_dictionary(settings)
-        add_word(words, word)
+            add_to_project(words, [word], settings)
         self.forget()
         return str(words)
 

@@ -41,7 +41,7 @@ def to_diff(name: str, correction: Correction, colour: bool = False) -> str:
     Both are drawn from the edits and not from a second comparison of the texts, so they show
     exactly the edits, in time linear in the text.
     """
-    lines = _patch_lines(correction.original)
+    lines = patch_lines(correction.original)
     starts = [0, *accumulate(len(line) for line in lines)]  # the last one is the text's end
     blocks = list(_blocks(correction, lines, starts))
     if not blocks:
@@ -67,7 +67,7 @@ def to_diff(name: str, correction: Correction, colour: bool = False) -> str:
                 out.append(_ended(block.marked))
             else:
                 out += [_line("-", line) for line in lines[block.first : block.last]]
-                out += [_line("+", line) for line in _patch_lines(block.new)]
+                out += [_line("+", line) for line in patch_lines(block.new)]
             at = block.last
         out += [context(line) for line in lines[at:last]]
     return "".join(out)
@@ -120,14 +120,14 @@ def _hunks(blocks: Sequence[_Block]) -> Iterator[list[_Block]]:
     yield group
 
 
-def _patch_lines(text: str) -> list[str]:
+def patch_lines(text: str) -> list[str]:
     """Return the lines with their ends; only \\n ends one, as git and patch count."""
     pieces = text.split("\n")
     return [piece + "\n" for piece in pieces[:-1]] + ([pieces[-1]] if pieces[-1] else [])
 
 
 def _count_lines(text: str) -> int:
-    return len(_patch_lines(text))
+    return len(patch_lines(text))
 
 
 def _range(first: int, count: int) -> str:

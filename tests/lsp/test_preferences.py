@@ -107,3 +107,26 @@ def test_settings_that_cannot_be_changed_are_left(tmp_path: Path) -> None:
     with pytest.raises(ConfigError, match=f'write dictionary = "{PROJECT_WORDS}" into'):
         workspace.add_to_project("word", str(tmp_path / "a.md"))
     assert settings.read_text() == "tool.gec.min_confidence = 0.5\n"
+
+
+@pytest.mark.parametrize(
+    "text", ['[tool."gec"]\nmin_confidence = 0.5\n', 'text = """\n[tool.gec]\n"""\n', "[broken\n"]
+)
+def test_settings_in_another_way_and_the_dictionary_are_left(text: str, tmp_path: Path) -> None:
+    (tmp_path / ".git").mkdir()
+    settings = tmp_path / "pyproject.toml"
+    settings.write_text(text)
+    with pytest.raises(ConfigError, match=f'write dictionary = "{PROJECT_WORDS}" into'):
+        Workspace(lambda message: None).add_to_project("word", str(tmp_path / "a.md"))
+    assert settings.read_text() == text
+    assert not (tmp_path / PROJECT_WORDS).exists()
+
+
+def test_a_dictionary_outside_of_the_project_is_left(tmp_path: Path) -> None:
+    project = tmp_path / "project"
+    project.mkdir()
+    (project / ".git").mkdir()
+    (project / "pyproject.toml").write_text('[tool.gec]\ndictionary = "../words"\n')
+    with pytest.raises(ConfigError, match="is not in the project's folder"):
+        Workspace(lambda message: None).add_to_project("word", str(project / "a.md"))
+    assert not (tmp_path / "words").exists()

@@ -145,7 +145,7 @@ check-wheels: wheels .venv/.tests
 
 # Podman's own format has no health check. Where no registry is reached, Debian's packages make the base
 # image (docs/server.md).
-CONTAINERS ?= $(notdir $(firstword $(shell command -v podman docker)))
+CONTAINERS ?= $(notdir $(shell command -v podman || command -v docker))
 IMAGE_FORMAT = $(if $(findstring podman,$(CONTAINERS)),--format docker)
 IMAGE_BUILD ?=
 IMAGE_RUN ?=
@@ -153,8 +153,8 @@ IMAGE_RUN ?=
 image-check: .venv/.tests
 	@[ -n "$(CONTAINERS)" ] || \
 		{ echo "make image-check builds and runs an image: install podman or docker" >&2; exit 1; }
-	$(CONTAINERS) build --file web/deploy/Dockerfile --tag gec $(IMAGE_FORMAT) $(IMAGE_BUILD) .
-	GEC_IMAGE=gec GEC_CONTAINERS="$(CONTAINERS)" GEC_RUN="$(IMAGE_RUN)" \
+	$(CONTAINERS) build --file web/deploy/Dockerfile --tag gec-check $(IMAGE_FORMAT) $(IMAGE_BUILD) .
+	GEC_IMAGE=gec-check GEC_CONTAINERS="$(CONTAINERS)" GEC_RUN="$(IMAGE_RUN)" \
 		$(BIN)/python -m pytest -v tests/web/test_image.py
 
 clean:

@@ -89,6 +89,7 @@ class Console:
     def __init__(self, folder: Path, running: ExitStack) -> None:
         self.folder = folder
         self.running = running
+        self.named: set[str] = set()  # words of the commands so far
         with socket.socket() as free:
             free.bind(("127.0.0.1", 0))
             self.port = str(free.getsockname()[1])
@@ -100,8 +101,9 @@ class Console:
         words = shlex.split(command, comments=True)
         if words[0] not in PROGRAMS:
             raise AssertionError(f"the tests do not run {words[0]}; write why below the example")
-        if words[0] == "cat" and not (self.folder / words[1]).exists():
-            (self.folder / words[1]).write_text(shown, encoding="utf-8")
+        if words[0] == "cat" and words[1] not in self.named:
+            self._make(words[1], shown)
+        self.named.update(re.split(r"[\s=<>]+", command))
         command = command.replace(f":{PORT}", f":{self.port}")
         if words[:2] == ["gec", "serve"]:
             return self._serve(command).replace(f":{self.port}", f":{PORT}")
@@ -114,6 +116,10 @@ class Console:
         if done.returncode > (bool(shown) or "--check" in words):
             raise AssertionError(f"{command} ended with {done.returncode}:\n{found}")
         return found
+
+    def _make(self, file: str, text: str) -> None:
+        if not (self.folder / file).exists():
+            (self.folder / file).write_text(text, encoding="utf-8")
 
     def _serve(self, command: str) -> str:
         server = subprocess.Popen(

@@ -65,6 +65,15 @@ class Setting:
         """Tokens of output before a pass: half of them, as on average."""
         return self.output // 2
 
+    def check(self, name: str, *models: Model | BlockModel) -> None:
+        """Raise ConfigError if a model has too few positions for the source or the output."""
+        least = min(model.max_positions for model in models)
+        if self.source >= least or self.output > least:
+            raise ConfigError(
+                f"{name}: the verifier and its drafters have {least} positions, so --source may be "
+                f"at most {least - 1}, not {self.source}, and --output {least}, not {self.output}"
+            )
+
     def pass_times(
         self,
         model: Model,
@@ -80,7 +89,7 @@ class Setting:
     def one_pass(self, model: Model) -> Callable[[], object]:
         """Return what makes a pass over one token of every row."""
         word = [model.bos_id]
-        memory = model.start([word * min(self.source, model.max_positions - 1)] * self.rows)
+        memory = model.start([word * self.source] * self.rows)
         model.verify(memory, [word * (self.prefix + 1)] * self.rows, [0] * self.rows)
 
         def verify() -> None:
@@ -107,7 +116,7 @@ class Setting:
     def reading(self, model: Model) -> float:
         """Return the ms a model takes to read its sources, beyond what a pass takes."""
         word = [model.bos_id]
-        sources = [word * min(self.source, model.max_positions - 1)] * self.rows
+        sources = [word * self.source] * self.rows
 
         def begin() -> None:
             scores = model.verify(model.start(sources), [word] * self.rows, [0] * self.rows)
@@ -187,12 +196,18 @@ def of_shape(
     precision, device = args.precision or "int8", args.device or "cpu"
     model, parameters, engine = shapes.random_model(config, precision, device)
     name = f"{shapes.describe(config)}, {parameters / 1e6:.1f} M weights, {precision}, {engine}"
+    owns = [
+        replace(
+            shapes.shallow(config, drafter) if isinstance(drafter, int) else drafter,
+            vocab_size=config.vocab_size,
+        )
+        for drafter in drafters
+    ]
+    smalls = [shapes.random_model(own, precision, device)[0] for own in owns]
+    setting.check(shapes.describe(config), model, *smalls)
     sentence = Sentence(setting.reading(model), setting.output)
     report = Report(name, setting.pass_times(model), sentence)
-    for drafter in drafters:
-        own = shapes.shallow(config, drafter) if isinstance(drafter, int) else drafter
-        own = replace(own, vocab_size=config.vocab_size)
-        small, _, _ = shapes.random_model(own, precision, device)
+    for drafter, own, small in zip(drafters, owns, smalls, strict=True):
         in_turn = setting.in_turn(small, model)
         if isinstance(drafter, int):
             behind = setting.one_pass(model)  # whose weights leave the processor's caches to it
@@ -225,6 +240,8 @@ def of_bundle(args: argparse.Namespace, setting: Setting) -> Report:
     name = (
         f"{about['bundle']}, {int(about['parameters']) / 1e6:.1f} M weights, {about['precision']}"
     )
+    blocks = [] if parts.blocks is None else [parts.blocks]
+    setting.check(str(about["bundle"]), parts.model, *blocks, *parts.smaller[-1:])
     sentence = Sentence(setting.reading(parts.model), setting.output)
     report = Report(name, setting.pass_times(parts.model), sentence)
     sources = None

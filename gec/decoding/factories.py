@@ -9,7 +9,7 @@ import warnings
 from typing import TYPE_CHECKING, cast
 
 from gec.decoding.parts import Parts, Values
-from gec.errors import ConfigError
+from gec.errors import ConfigError, ModelError
 
 if TYPE_CHECKING:
     from gec.decoding.acceptance import Acceptance
@@ -141,7 +141,7 @@ def fastest(parts: Parts, values: Values) -> Drafter:
 
 
 def _ways(parts: Parts) -> dict[str, Way]:
-    """Return greedy decoding, then the exact ways to draft that a bundle has the parts for."""
+    """Return greedy decoding, then the exact ways to draft that a bundle has fitting parts for."""
     from gec.decoding.drafters import NoDraft
     from gec.decoding.drafters.auto import Way
     from gec.decoding.strategies import STRATEGIES, complete, parse
@@ -154,7 +154,11 @@ def _ways(parts: Parts) -> dict[str, Way]:
             own = cast("Lodger", strategy.model(parts))
             if not own.fits(parts.model):
                 continue
-        ways[specification] = Way(strategy.drafter(parts, complete(name, given)), own)
+        try:
+            drafter = strategy.drafter(parts, complete(name, given))
+        except (ConfigError, ModelError):
+            continue  # it does not fit the verifier
+        ways[specification] = Way(drafter, own)
     return ways
 
 

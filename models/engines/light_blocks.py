@@ -36,21 +36,22 @@ class RememberingVerifier(LightVerifier):
 
     def start(self, sources: Sequence[Sequence[int]]) -> Memory:
         """Encode the sources."""
+        return self._encode(sources)[0]
+
+    def encoded(self, sources: Sequence[Sequence[int]]) -> Array:
+        """Return the encoder's output of the sources and their EOS, one after another, [N, D]."""
+        last = self._last  # another thread may replace it at any time
+        if last is not None and last[0] == [tuple(source) for source in sources]:
+            return last[1]
+        return self._encode(sources)[1]
+
+    def _encode(self, sources: Sequence[Sequence[int]]) -> tuple[Memory, Array]:
+        """Encode the sources and remember the encoder's output."""
         ended = [[*source, self.eos_id] for source in sources]
         states: Array = np.empty((sum(map(len, ended)), self.network.width), np.float32)
         memory = self.network.start(ended, self.threads, states)
         self._last = [tuple(source) for source in sources], states
-        return memory
-
-    def encoded(self, sources: Sequence[Sequence[int]]) -> Array:
-        """Return the encoder's output of the sources and their EOS, one after another, [N, D]."""
-        key = [tuple(source) for source in sources]
-        last = self._last  # another thread may replace it at any time
-        if last is None or last[0] != key:
-            self.start(sources)
-            last = self._last
-            assert last is not None
-        return last[1]
+        return memory, states
 
 
 @dataclass(slots=True)

@@ -6,6 +6,7 @@ import random
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cache, partial
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -20,8 +21,12 @@ from gec.decoding.drafters.auto import AutoDrafter, Way
 from gec.decoding.drafters.copy import CopyDrafter
 from gec.decoding.parts import Parts
 from gec.decoding.strategies import make_decoder, promise
-from gec.errors import ConfigError
-from gec.models.load.generation import GenerationBundle
+from gec.errors import ConfigError, ModelError
+from gec.loading import load_generator
+from gec.models.load.generation import GenerationBundle, save
+from gec.models.network.nat import NatTransformer
+from gec.models.network.nat_config import NatConfig
+from gec.models.network.transformer_config import TransformerConfig
 
 # ------------------------------------------------------------------------------------- bandit
 
@@ -399,6 +404,24 @@ def test_a_lodger_of_another_network_is_not_asked() -> None:
     ).drafter
     assert isinstance(drafter, AutoDrafter)
     assert list(drafter.ways) == ["greedy", "iad"]
+
+
+def test_a_drafter_that_does_not_fit_is_left_out(tmp_path: Path) -> None:
+    made = random_bundle(heads=False)
+    short = made.network.config.to_dict() | {"max_positions": 32}
+    made.nat = NatTransformer(TransformerConfig.from_dict(short), NatConfig(block=8)).eval()
+    save(made, tmp_path / "toy")
+    found = load_generator(str(tmp_path / "toy"), device="cpu")
+    assert found.about["strategy"] == "auto"
+    drafter = found.decoder.drafter
+    assert isinstance(drafter, AutoDrafter)
+    assert list(drafter.ways) == ["greedy", "iad"]
+    greedy = load_generator(str(tmp_path / "toy"), device="cpu", strategy="greedy")
+    assert [r.text for r in found.generate_many(WORDS)] == [
+        r.text for r in greedy.generate_many(WORDS)
+    ]
+    with pytest.raises(ModelError, match="32 positions, the verifier 64"):  # if it is named
+        load_generator(str(tmp_path / "toy"), device="cpu", strategy="gad")
 
 
 class Silent(Drafter):

@@ -129,6 +129,9 @@ def test_an_example_that_lies_is_found(tmp_path: Path) -> None:
     ):
         noted = f"```\n$ exit 3\n4\n```\n{note}"
         assert console.rendered(noted, tmp_path, leave=lambda _: False, full=True) == noted
+    page = "```\n$ echo b\nb\n$ cat b\n2\n```\n"
+    shown = console.rendered(page, tmp_path, leave=lambda _: False, full=True)
+    assert shown == page.replace("2\n", "cat: b: No such file or directory\n")
     for command, why in (("ls none", "ls none ended with 2"), ("rm a", "do not run rm; write why")):
         page = f"```\n$ {command}\n```\n"
         with pytest.raises(AssertionError, match=why):

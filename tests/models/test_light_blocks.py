@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from functools import cache
 from pathlib import Path
 
+import numpy as np
 import pytest
 import torch
 from fake_models import tiny_network
@@ -129,6 +130,28 @@ def test_a_shared_encoder_runs_once() -> None:
     assert verifier.encoded(sources) is states
     ours.start([[7]])  # also where the loop did not start them just now
     assert verifier.encoded([[7]]).shape == (2, 32)
+
+
+def test_states_are_a_threads_own() -> None:
+    """Another thread encodes other sources when these have just been encoded."""
+    _, ours = both("shared encoder", "plain")
+    verifier = ours._verifier
+    assert verifier is not None
+    mine, others = [[3, 4, 5], [6]], [[7, 8]]
+    verifier.start(mine)
+    expected = verifier.encoded(mine)
+    verifier.start(others)
+
+    class Interrupted(RememberingVerifier):
+        """Whatever it is to remember, it has already been replaced when it is read again."""
+
+        def __setattr__(self, name: str, value: object) -> None:
+            super().__setattr__(name, replaced if name == "_last" else value)
+
+    replaced = verifier._last
+    interrupted = Interrupted(verifier.network)
+    assert np.array_equal(interrupted.encoded(mine), expected)
+    assert np.array_equal(interrupted.encoded(mine), expected)
 
 
 def test_a_verifier_that_remembers_scores_like_another() -> None:

@@ -16,6 +16,8 @@ from gec.errors import ConfigError
 from gec.eval.benchmark import shapes
 from gec.models.load.generation import GenerationBundle, save
 from gec.models.network.llama_config import LlamaConfig
+from gec.models.network.nat import NatTransformer
+from gec.models.network.nat_config import NatConfig
 from gec.models.network.transformer_config import TransformerConfig
 
 Capture = pytest.CaptureFixture[str]
@@ -117,6 +119,56 @@ def test_a_bundle_that_corrects(capsys: Capture) -> None:
     text = capsys.readouterr().out
     assert "**en, " in text
     assert "| iad " in text
+
+
+@pytest.mark.parametrize(
+    ("options", "least"),
+    [
+        (["--shape", "1+1x64", "--output", "2000"], 512),
+        (["--shape", "1x64:vocabulary=200", "--output", "4000"], 511),
+        (["--shape", "1+1x64", "--source", "512"], 512),
+        (["--shape", "1+1x64", "--source", "5000"], 512),
+        (["--model", "toy", "--output", "65"], 64),
+        (["--model", "toy", "--source", "64"], 64),
+        (["--model", "short", "--output", "33"], 32),
+    ],
+)
+def test_sentences_longer_than_a_model_takes(
+    options: list[str],
+    least: int,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: Capture,
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    save(made := random_bundle(heads=False), Path("toy"))
+    short = made.network.config.to_dict() | {"max_positions": 32}
+    made.nat = NatTransformer(TransformerConfig.from_dict(short), NatConfig(block=8)).eval()
+    save(made, Path("short"))
+    assert main(["bench", "cost", *options]) == 2
+    captured = capsys.readouterr()
+    assert f"{least} positions, so --source may be at most {least - 1}, not" in captured.err
+    assert f"and --output {least}, not " in captured.err
+    assert captured.err.count("\n") == 1
+    assert captured.out == ""
+
+
+@pytest.mark.parametrize(
+    ("model", "least"),
+    [
+        (["--shape", "1+1x64:vocabulary=50"], 512),
+        (["--shape", "1x64:vocabulary=200"], 511),
+        (["--model", "toy"], 64),
+    ],
+)
+def test_the_longest_sentences_that_a_model_takes(
+    model: list[str], least: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Capture
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    save(random_bundle(), Path("toy"))
+    sizes = ["--rounds", "1", "--source", str(least - 1), "--output", str(least)]
+    assert main(["bench", "cost", *model, *sizes, "--threads", "1"]) == 0
+    assert f"{least - 1} tokens of source, {least} of output" in capsys.readouterr().out
 
 
 @pytest.mark.parametrize(

@@ -362,7 +362,7 @@ PARTS: dict[str, set[str]] = {
     "gec.generate": {"gec.decoding", "gec.text"},
     "gec.output": {"gec.correct", "gec.edits", "gec.text"},
     "gec.documents": {"gec.correct", "gec.edits", "gec.text"},
-    "gec.check": {"gec.correct", "gec.documents", "gec.edits", "gec.text"},
+    "gec.check": {"gec.correct", "gec.documents", "gec.edits", "gec.output", "gec.text"},
     "gec.lsp": {"gec.check", "gec.correct", "gec.documents", "gec.edits", "gec.text"},
     "gec.batch": {"gec.correct", "gec.decoding", "gec.documents", "gec.edits", "gec.text"},
 }

@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 import shutil
 import signal
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -24,6 +24,16 @@ with suppress(ImportError):  # fairseq's environment does without
 # a shell that starts us in the background has Ctrl-C ignored, here and in what the tests start
 signal.signal(signal.SIGINT, signal.default_int_handler)
 torch.set_num_threads(1)  # small tensors: several threads would only wait for one another
+
+
+@pytest.fixture(autouse=True)
+def _threads_of_a_test() -> Iterator[None]:
+    """Let --threads of a command end with its test."""
+    from gec.models.native import threads
+
+    given = [*threads._given]
+    yield
+    threads._given[:] = given
 
 
 @pytest.fixture

@@ -14,7 +14,7 @@ from gec.errors import ConfigError, ModelError
 if TYPE_CHECKING:
     from gec.decoding.acceptance import Acceptance
     from gec.decoding.drafters import Drafter
-    from gec.decoding.drafters.auto import Lodger, Way
+    from gec.decoding.drafters.auto import GuestModel, Way
     from gec.decoding.drafters.small_model import Length
     from gec.decoding.model import Model
     from gec.decoding.sampling import Sampling
@@ -151,7 +151,7 @@ def _ways(parts: Parts) -> dict[str, Way]:
         name, given = parse(specification)
         strategy, own = STRATEGIES[name], None
         if strategy.model is not verifier:
-            own = cast("Lodger", strategy.model(parts))
+            own = cast("GuestModel", strategy.model(parts))
             if not own.fits(parts.model):
                 continue
         try:
@@ -274,11 +274,11 @@ def with_exit(parts: Parts) -> Model:
     return parts.early
 
 
-def with_lodgers(parts: Parts) -> Model:
-    from gec.decoding.drafters.auto import Landlord
+def with_guests(parts: Parts) -> Model:
+    from gec.decoding.drafters.auto import HostVerifier
 
-    lodgers = parts.heads is not None or parts.early is not None
-    return Landlord(parts.model) if lodgers else parts.model
+    guests = parts.heads is not None or parts.early is not None
+    return HostVerifier(parts.model) if guests else parts.model
 
 
 def nobody(parts: Parts) -> Model:

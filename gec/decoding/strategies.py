@@ -141,7 +141,7 @@ STRATEGIES: dict[str, Strategy] = {
         make.with_heads,
     ),
     "auto": Strategy(
-        make.fastest, make.exact, _always("exact"), (o.BUDGET,), model=make.with_lodgers
+        make.fastest, make.exact, _always("exact"), (o.BUDGET,), model=make.with_guests
     ),
     "sample": Strategy(make.no_draft, make.drawn, _as_drawn, o.SAMPLING),
     "iad-sample": Strategy(make.reentered, make.drawn, _as_drawn, o.SAMPLING),

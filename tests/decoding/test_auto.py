@@ -397,7 +397,7 @@ def test_a_simplifier_begins_with_copies() -> None:
     assert found.steps[0].drafted == 0
 
 
-def test_a_lodger_of_another_network_is_not_asked() -> None:
+def test_a_guest_of_another_network_is_not_asked() -> None:
     mine, theirs = random_bundle(), random_bundle()
     drafter = make_decoder(
         Parts("odd", mine.parts().model, heads=theirs.parts().heads), "auto"

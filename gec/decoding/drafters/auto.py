@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from gec.decoding.state import State
 
 
-class Lodger(Model, Protocol):
+class GuestModel(Model, Protocol):
     """A model that works in the memory of a plain verifier of the same network."""
 
     def fits(self, model: Model) -> bool:
@@ -37,7 +37,7 @@ class Way:
     """A drafter, and the model that verifies with it; None: the plain verifier."""
 
     drafter: Drafter
-    model: Lodger | None = None
+    model: GuestModel | None = None
 
 
 @dataclass(slots=True)
@@ -58,15 +58,15 @@ class Memory:
 
 @dataclass(frozen=True, slots=True)
 class Lent:
-    """A plain verifier's memory, lent to a lodger for a pass."""
+    """A plain verifier's memory, lent to a guest for a pass."""
 
     plain: Any
-    model: Lodger
+    model: GuestModel
     memory: Any
 
 
-class Landlord:
-    """Meets :class:`gec.decoding.model.Model` with a plain verifier, or a lodger in its memory."""
+class HostVerifier:
+    """Meets :class:`gec.decoding.model.Model` with a plain verifier, or a guest in its memory."""
 
     def __init__(self, model: Model) -> None:
         self.model = model

@@ -4,9 +4,10 @@ A pair is one row ``BOS source separator target EOS``; the loss is the target's.
 bfloat16 and are kept and updated in float32. The embedding stays as it is: it is most of a small
 network's numbers, and the update that a release ships need not hold it.
 
-The run folder holds ``last.ckpt`` (replaced atomically, resumes exactly), ``weights.safetensors``
-and ``log.csv``. On a CPU set MALLOC_TRIM_THRESHOLD_ and MALLOC_MMAP_THRESHOLD_ to some gigabytes:
-else the C library gives every large block back, and the time goes into faulting pages in anew.
+The run folder holds ``last.ckpt`` (replaced atomically, resumes exactly), ``weights.safetensors``,
+``log.csv`` and, if the recipe holds pairs out, ``validation.csv``. On a CPU set
+MALLOC_TRIM_THRESHOLD_ and MALLOC_MMAP_THRESHOLD_ to some gigabytes: else the C library gives every
+large block back, and the time goes into faulting pages in anew.
 """
 
 from __future__ import annotations
@@ -31,6 +32,7 @@ from gec.models.training.finetune_batches import Batch, Batches
 from gec.models.training.finetune_data import Examples
 from gec.models.training.finetune_network import Trainer
 from gec.models.training.finetune_recipe import pretrained_of, training_recipe
+from gec.models.training.finetune_validation import validate
 from gec.models.training.recipe import parse_duration
 from gec.models.training.signals import Stop
 from gec.untrusted import guarded
@@ -88,7 +90,9 @@ def train(
     progress = _restore(trainer, checkpoint) if checkpoint.exists() else Progress()
     trainer.put_back()
     batches = Batches(examples, [part.share for part in parts], training, len(config.separator) + 2)
-    run = _Run(trainer, batches, examples, progress, out)
+    held = packed / finetune_data.HELD_OUT
+    kept_back = Examples.load(held) if held.exists() else None
+    run = _Run(trainer, batches, examples, kept_back, progress, out)
     if run.is_empty():
         raise DataError(f"{packed} holds fewer pairs than a batch of batch_tokens needs")
     with Stop() as stop:
@@ -105,10 +109,12 @@ class _Run:
         trainer: Trainer,
         batches: Batches,
         examples: Examples,
+        held_out: Examples | None,
         progress: Progress,
         out: Path,
     ) -> None:
         self.trainer, self.batches, self.examples = trainer, batches, examples
+        self.held_out = held_out
         self.progress, self.out = progress, out
         self._epoch = batches.epoch(progress.epoch)
         self._since_row = _Report(time.monotonic())
@@ -118,20 +124,40 @@ class _Run:
         return not self._epoch
 
     def train(self, budget: float, stop: Stop) -> None:
-        """Take steps for ``budget`` seconds, or until the run is asked to stop."""
+        """Take steps for ``budget`` seconds, or until the run is asked to stop.
+
+        Validates after every ``validate_every`` of the steps' time, and when the budget is spent.
+        """
         training, progress = self.trainer.training, self.progress
         save_every, saved = parse_duration(training.save_every), time.monotonic()
+        validate_every = parse_duration(training.validate_every)
         while progress.seconds < budget and not stop.asked():
             width, rows = self._next()
             start = time.monotonic()
             batch = Batch.of(self.examples, rows.tolist(), width, self.trainer.config)
             rate = training.rate(progress.step, progress.seconds / budget)
             losses = self.trainer.step(batch, rate)
+            before = progress.seconds
             progress.seconds += min(time.monotonic() - start, _LONGEST_STEP)
             self._count(int(batch.wanted.sum()), losses, rate)
+            due = before // validate_every < progress.seconds // validate_every
+            if due and progress.seconds < budget:
+                self.validate()
             if time.monotonic() - saved > save_every:
                 self.save()
                 saved = time.monotonic()
+        if progress.seconds >= budget:
+            self.validate()
+
+    def validate(self) -> None:
+        """Score the held-out pairs of each part: a line and a row of ``validation.csv`` each."""
+        if self.held_out is None:
+            return
+        for part, scores in validate(self.trainer, self.held_out).items():
+            place = {"step": self.progress.step, "minutes": round(self.progress.seconds / 60, 2)}
+            values = {name: round(value, 4) for name, value in asdict(scores).items()}
+            _row(self.out / "validation.csv", place | {"part": part} | values)
+        self._since_row = _Report(time.monotonic())
 
     def save(self) -> None:
         """Write the checkpoint and the weights."""
@@ -197,8 +223,13 @@ def _log(out: Path, progress: Progress, rate: float, report: _Report) -> None:
         "kept_loss": round(report.kept / report.steps, 5),
         "tokens_per_second": round(report.tokens / (time.monotonic() - report.since)),
     }
-    print(" ".join(f"{name} {value:.6g}" for name, value in row.items()), flush=True)
-    path = out / "log.csv"
+    _row(out / "log.csv", row)
+
+
+def _row(path: Path, row: dict[str, float] | dict[str, float | str]) -> None:
+    """Print a row and append it to a table."""
+    words = (f"{k} {v if isinstance(v, str) else format(v, '.6g')}" for k, v in row.items())
+    print(" ".join(words), flush=True)
     new = not path.exists()
     with path.open("a", newline="", encoding="utf-8") as file:
         writer = csv.DictWriter(file, row)

@@ -39,6 +39,8 @@ from gec.text.words import tokenize_line
 Words = Sequence[str]
 SHARED_WORDS = 8
 """A sentence that shares so many words in a row with a development set is left out."""
+HELD_OUT = "held_out.npz"
+_HASHES = 10_000
 _MISSPELT_RATES = {"R:SPELL": 5.0, "R:ORTH": 3.0}
 
 
@@ -101,6 +103,11 @@ class DataRecipe:
     word_counts: str
     inflections: str
     exclude: tuple[str, ...] = ()
+    held_out: float = 0.0
+
+    def __post_init__(self) -> None:
+        if not 0 <= self.held_out < 1:
+            raise ConfigError("held_out must be a share of the pairs: at least 0 and below 1")
 
 
 @dataclass(slots=True)
@@ -197,6 +204,14 @@ def _forbidden(paths: Iterable[Path]) -> set[tuple[str, ...]]:
     return found
 
 
+def held_out(right: Words, share: float) -> bool:
+    """Tell whether the pair whose corrected side is ``right`` is one of the held-out share.
+
+    The words' hash decides: a sentence that stands in several parts is held out of all of them.
+    """
+    return zlib.crc32(" ".join(right).lower().encode()) % _HASHES < share * _HASHES
+
+
 def prepare(
     recipe: DataRecipe,
     data_dir: Path,
@@ -205,7 +220,10 @@ def prepare(
     longest: int,
     exclude: Sequence[Path] = (),
 ) -> None:
-    """Read, filter and encode all parts; write ``examples.npz`` and ``provenance.json``.
+    """Read, filter and encode all parts.
+
+    Writes ``examples.npz``, ``held_out.npz`` with the pairs that are validated on (if the recipe
+    holds any out) and ``provenance.json``.
 
     Args:
         longest: the most ids of source and target together.
@@ -218,10 +236,11 @@ def prepare(
     forbidden = _forbidden([*(data_dir / name for name in recipe.exclude), *exclude])
     misspelt = any(part.misspelt for part in recipe.part)
     noiser = _misspeller(recipe, data_dir) if misspelt else None
-    examples = Examples([part.name for part in recipe.part])
+    names = [part.name for part in recipe.part]
+    examples, kept_back = Examples(names), Examples(names)
     provenance = []
     for number, part in enumerate(recipe.part):
-        before, shared, long = len(examples), 0, 0
+        before, held, shared, long = len(examples), len(kept_back), 0, 0
         for path in part.paths(data_dir):
             for wrong, right in part.pairs(path, rng):
                 if not forbidden.isdisjoint(runs(wrong) | runs(right)):
@@ -233,14 +252,20 @@ def prepare(
                 if len(source) + len(target) > longest:
                     long += 1
                     continue
-                examples.add(number, source, target)
-        counts = {"pairs": len(examples) - before, "shared": shared, "too_long": long}
+                of = kept_back if held_out(right, recipe.held_out) else examples
+                of.add(number, source, target)
+        counts = {
+            "pairs": len(examples) - before, "held_out": len(kept_back) - held,
+            "shared": shared, "too_long": long,
+        }  # fmt: skip
         print(f"{part.name}: {counts}", file=sys.stderr)
         provenance.append({"part": part.name, "licence": part.licence} | counts)
     if not examples:
         raise DataError(f"the recipe's parts hold no pair in {data_dir}")
     out.mkdir(parents=True, exist_ok=True)
     examples.save(out / "examples.npz")
+    if kept_back:
+        kept_back.save(out / HELD_OUT)
     words.save(out)
     (out / "provenance.json").write_text(json.dumps(provenance, indent=1) + "\n", encoding="utf-8")
 

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 import torch
+import torch.nn.functional as F
 from torch import Tensor
 
 from gec.errors import DataError
@@ -116,7 +117,7 @@ class Trainer:
             scored = batch.wanted
         edited = batch.edited[scored]
         weight = torch.where(edited, training.edit_weight, 1.0 / training.kept_sample)
-        hidden = self._hidden(batch.tokens, scored)
+        hidden = self._hidden(batch.tokens, scored, compiled=True)
         loss, losses = TiedCrossEntropy.apply(  # type: ignore[no-untyped-call]
             hidden,
             self.network.embedding.weight,
@@ -139,13 +140,25 @@ class Trainer:
         self.put_back()
         return _mean(losses[edited]), _mean(losses[~edited])
 
-    def _hidden(self, tokens: Tensor, scored: Tensor) -> Tensor:
+    @torch.no_grad()
+    def scores(self, batch: Batch) -> tuple[Tensor, Tensor]:
+        """Return the loss in nats [N] of the N target tokens, and whether each is the likeliest."""
+        hidden = self._hidden(batch.tokens, batch.wanted, compiled=False)
+        target, losses, right = batch.target[batch.wanted], [], []
+        for start in range(0, len(hidden), CHUNK):
+            part = slice(start, start + CHUNK)
+            logits = (hidden[part] @ self.network.embedding.weight.t()).float()  # [CHUNK, V]
+            losses.append(F.cross_entropy(logits, target[part], reduction="none"))
+            right.append(logits.argmax(-1) == target[part])
+        return torch.cat(losses), torch.cat(right)
+
+    def _hidden(self, tokens: Tensor, scored: Tensor, *, compiled: bool) -> Tensor:
         """Return the last hidden states [N, D] where ``scored`` [B, T] marks N places."""
         network = self.network
         x = network.embedding(tokens).requires_grad_()  # [B, T, D]
         cos, sin = (part[:, None].to(x) for part in rotations(self.config, tokens.shape[1]))
         for layer in network.layers:
-            x = layer(x, cos, sin)
+            x = layer(x, cos, sin) if compiled else layer.forward(x, cos, sin)
         return network.norm(x[scored])
 
 

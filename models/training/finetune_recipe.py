@@ -24,6 +24,7 @@ class TrainingRecipe:
     edit_weight: float
     kept_sample: float
     save_every: str
+    validate_every: str = "30m"
     compile: bool = True
 
     def __post_init__(self) -> None:

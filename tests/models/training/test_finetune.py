@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import json
 from dataclasses import replace
 from pathlib import Path
@@ -19,8 +20,9 @@ from gec.models.network.llama import Llama, LlamaConfig
 from gec.models.training import finetune, finetune_data, sources
 from gec.models.training.finetune_batches import Batch, Batches
 from gec.models.training.finetune_data import Examples
-from gec.models.training.finetune_network import CHUNK, TiedCrossEntropy, chunk_loss
+from gec.models.training.finetune_network import CHUNK, TiedCrossEntropy, Trainer, chunk_loss
 from gec.models.training.finetune_recipe import TrainingRecipe
+from gec.models.training.finetune_validation import validate
 from gec.models.training.signals import Stop
 
 CONFIG = LlamaConfig(
@@ -194,6 +196,82 @@ def test_a_run_may_begin_from_weights_or_from_an_update(
         finetune.train(recipe, packed, tmp_path / "x", budget=0, init=tmp_path / "packed")
 
 
+def test_held_out_pairs_are_scored_as_a_plain_pass_scores_them() -> None:
+    """Each pair by itself, through the whole network in float32, from rounded weights."""
+    trainer = Trainer(CONFIG, random_state(), TRAINING)
+    trainer.network.float()
+    examples = some_examples(40)
+    examples.add(1, [5] * 9, [5] * 9)  # 21 ids with BOS, separator and EOS: too long for a batch
+    found = validate(trainer, examples)
+    assert [scores.pairs for scores in found.values()] == [27, 13]
+    sums: dict[str, list[float]] = {name: [0.0] * 8 for name in examples.names}
+    for i in range(40):
+        before = [CONFIG.bos_id, *examples.sources[i], *CONFIG.separator]
+        after = [*examples.targets[i], CONFIG.eos_id]
+        with torch.no_grad():
+            tokens = torch.tensor([before + after])
+            every = torch.ones_like(tokens, dtype=torch.bool)
+            logits = trainer.network(tokens, every)[len(before) - 1 : -1]
+        loss = F.cross_entropy(logits, torch.tensor(after), reduction="none")
+        right, marks = logits.argmax(-1) == torch.tensor(after), torch.tensor(examples.edited[i])
+        has, whole = bool(marks.any()), bool(right.all())
+        values = [
+            loss[marks].sum(), loss[~marks].sum(), right[marks].sum(), marks.sum(), (~marks).sum(),
+            has and whole, has, not has and not whole,
+        ]  # fmt: skip
+        own = sums[examples.names[examples.parts[i]]]
+        own[:] = [a + float(b) for a, b in zip(own, values, strict=True)]
+    for name, (edited, kept, right, marked, others, exact, changes, changed) in sums.items():
+        scores = found[name]
+        expected = [
+            edited / marked, kept / others, right / marked, exact / changes,
+            changed / (scores.pairs - changes),
+        ]  # fmt: skip
+        own = [
+            scores.edited_loss, scores.kept_loss, scores.edited_accuracy, scores.exact,
+            scores.changed,
+        ]  # fmt: skip
+        assert own == pytest.approx(expected, rel=1e-4)
+        assert changed > 0  # random weights
+
+
+def test_a_run_validates_on_the_way_and_at_its_end(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    recipe, packed = tmp_path / "r.toml", tmp_path / "packed"
+    recipe.write_text(RECIPE + 'validate_every = "4s"\n')
+    packed.mkdir()
+    some_examples().save(packed / "examples.npz")
+    some_examples(12).save(packed / "held_out.npz")
+    monkeypatch.setattr(pretrained, "load", lambda _: (CONFIG, random_state(), None))
+
+    class Clock:
+        """Time goes on by half a second a question."""
+
+        now = 0.0
+
+        @classmethod
+        def monotonic(cls) -> float:
+            cls.now += 0.5
+            return cls.now
+
+    monkeypatch.setattr(finetune.time, "monotonic", Clock.monotonic)
+    finetune.train(recipe, packed, tmp_path / "out", budget=10)
+    rows = list(csv.DictReader((tmp_path / "out" / "validation.csv").read_text().splitlines()))
+    assert [(row["step"], row["part"]) for row in rows] == [
+        (step, part) for step in ("8", "16", "20") for part in "ab"
+    ]
+    assert 0 < float(rows[-1]["edited_loss"]) < float(rows[1]["edited_loss"])
+
+
+def test_a_held_out_sentence_is_held_out_of_every_part() -> None:
+    sentences = [f"The number is {i} .".split() for i in range(3000)]
+    out = [words for words in sentences if finetune_data.held_out(words, 0.1)]
+    assert 240 < len(out) < 360
+    assert all(finetune_data.held_out([w.upper() for w in words], 0.1) for words in out)
+    assert not any(finetune_data.held_out(words, 0.0) for words in sentences)
+
+
 def test_examples_are_read_as_they_were_written(tmp_path: Path) -> None:
     examples = some_examples(7)
     examples.save(tmp_path / "e.npz")
@@ -249,6 +327,13 @@ def test_preparing_leaves_development_sentences_out(tmp_path: Path) -> None:
     ]
     provenance = json.loads((tmp_path / "out" / "provenance.json").read_text())
     assert [part["shared"] for part in provenance] == [1, 1]
+    assert not (tmp_path / "out" / "held_out.npz").exists()
+    half = replace(recipe, held_out=0.5)
+    finetune_data.prepare(half, tmp_path, tmp_path / "half", words, 200)
+    both = [Examples.load(tmp_path / "half" / f"{name}.npz") for name in ("examples", "held_out")]
+    assert all(both)
+    targets = [" ".join(words.decode(ids)) for part in both for ids in part.targets]
+    assert sorted(targets) == sorted(right for _, right in texts)
     missing = replace(recipe, part=(replace(part, files=("english/none*",)),))
     with pytest.raises(DataError, match="there is no such file"):
         finetune_data.prepare(missing, tmp_path, tmp_path / "out", words, 200)

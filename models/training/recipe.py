@@ -208,7 +208,7 @@ def _classes(hint: Any) -> tuple[type, ...]:
 
 
 def load_recipe(path: Path) -> Recipe:
-    """Read a correction recipe.
+    """Read a correction recipe; ``[[data.more]]`` are sources besides those of its base.
 
     A missing file, bad TOML, an unknown or missing setting raises ConfigError.
     """
@@ -217,7 +217,13 @@ def load_recipe(path: Path) -> Recipe:
     sources = data.get("source") if isinstance(data, dict) else None
     if not isinstance(data, dict) or not isinstance(sources, list) or not sources:
         raise ConfigError(f"{path}: no [[data.source]]")
-    data["source"] = [build(path, Source, source, "data.source") for source in sources]
+    more = data.pop("more", [])
+    if not isinstance(more, list):
+        raise ConfigError(f"{path}: write [[data.more]], a list of sources")
+    data["source"] = [
+        *(build(path, Source, source, "data.source") for source in sources),
+        *(build(path, Source, source, "data.more") for source in more),
+    ]
     parts = {
         "data": _weighed(path, build(path, DataRecipe, data, "data")),
         "noise": build(path, NoiseRecipe, raw.get("noise"), "noise"),

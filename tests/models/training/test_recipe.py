@@ -155,6 +155,22 @@ def test_a_recipe_over_another(recipe_file: Path, tmp_path: Path) -> None:
     assert (above.data, above.noise, above.training) == (below.data, below.noise, below.training)
 
 
+def test_a_recipe_adds_sources_to_those_of_another(recipe_file: Path, tmp_path: Path) -> None:
+    (tmp_path / "tiny.toml").write_text(recipe_file.read_text())
+    path = tmp_path / "more.toml"
+    added = '[[data.more]]\nfile = "b.tsv"\nname = "broken"\nlicence = "x"\nweight = 2\n'
+    path.write_text(f'base = "tiny.toml"\n[data.weights]\nbroken = 5\n{added}')
+    below, above = load_recipe(recipe_file), load_recipe(path)
+    assert above.data.source[:-1] == below.data.source
+    assert (above.data.source[-1].name, above.data.source[-1].weight) == ("broken", 5)
+    path.write_text('base = "tiny.toml"\n[data]\nmore = 3\n')
+    with pytest.raises(ConfigError, match="a list of sources"):
+        load_recipe(path)
+    path.write_text('base = "tiny.toml"\n[[data.more]]\nfile = "b.tsv"\n')
+    with pytest.raises(ConfigError, match="data.more.: .*missing"):
+        load_recipe(path)
+
+
 @pytest.mark.parametrize(
     ("text", "message"),
     [

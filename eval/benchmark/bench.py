@@ -181,7 +181,7 @@ def lossless_part(run: Run) -> tuple[str, bool]:
             run.sources,
             batch_sizes=tuple(dict.fromkeys((1, 32, *run.options.batch_sizes))),
             precision=precision,
-            markers=run.bundle.subwords.markers,
+            words=run.bundle.subwords,
         )
         for precision in run.options.precisions
     ]

@@ -18,7 +18,7 @@ from gec.decoding.beam import BeamSearch
 from gec.decoding.decoder import Decoder, LengthLimit
 from gec.decoding.drafters.aligned import AlignedCopyDrafter
 from gec.decoding.drafters.copy import CopyDrafter
-from gec.decoding.drafters.reentry import ReentryDrafter
+from gec.decoding.drafters.reentry import ReentryDrafter, Vocabulary
 from gec.decoding.model import Model
 from gec.errors import ConfigError
 from gec.eval.benchmark.harness import now
@@ -104,13 +104,23 @@ def beam_size(strategy: str) -> int | None:
     return int(match[1] or 5) if match else None
 
 
-def decoder_for(strategy: str, model: Model, limit: LengthLimit | None = None) -> Decoder:
+def copying(words: Vocabulary | None) -> ReentryDrafter:
+    """Return the product's copying drafter for a vocabulary; None: subwords as in ``en``."""
+    return ReentryDrafter(Subwords.markers) if words is None else ReentryDrafter.of(words)
+
+
+def decoder_for(
+    strategy: str,
+    model: Model,
+    limit: LengthLimit | None = None,
+    words: Vocabulary | None = None,
+) -> Decoder:
     """Return the decoder of a strategy: greedy, iad, or beam with a size, as in ``beam5``.
 
     ``iad`` is the product's, ``iad-paper`` Algorithm 1 of Ge et al. 2022 to the letter.
     """
     if strategy == "iad":
-        return Decoder(model, ReentryDrafter(Subwords.markers), limit=limit)
+        return Decoder(model, copying(words), limit=limit)
     if strategy == "iad-paper":
         return Decoder(model, CopyDrafter(), limit=limit)
     size = beam_size(strategy)
@@ -128,6 +138,7 @@ class Ours:
 
     Args:
         limit: the most tokens of an output, EOS included; None: the product's rule.
+        words: the model's vocabulary; None: subwords as in ``en``.
     """
 
     engine = "gec"
@@ -139,11 +150,11 @@ class Ours:
         precision: str = "fp32",
         limit: int | None = None,
         engine: str = engine,
+        words: Vocabulary | None = None,
     ) -> None:
         self.engine, self.strategy, self.precision = engine, strategy, precision
-        self.decoder = decoder_for(
-            strategy, model, LengthLimit(0.0, limit) if limit is not None else None
-        )
+        own = LengthLimit(0.0, limit) if limit is not None else None
+        self.decoder = decoder_for(strategy, model, own, words)
 
     def decode(self, sources: Sequence[Ids], batch_size: int) -> Answer:
         began = now()

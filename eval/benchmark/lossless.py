@@ -9,13 +9,14 @@ int8 step: there a tie is wider.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from gec.decoding.decoder import Decoder
-from gec.decoding.drafters.reentry import ReentryDrafter
+from gec.decoding.drafters.reentry import Vocabulary
 from gec.decoding.model import Model
-from gec.text.subwords import Subwords, WordCodec
+from gec.eval.benchmark.contenders import copying
+from gec.text.subwords import WordCodec
 
 TIES = {"fp32": 1e-4, "int8": 0.05}
 """Largest gap between the two best logits that counts as a tie, by precision."""
@@ -85,15 +86,15 @@ def check_lossless(
     *,
     batch_sizes: Sequence[int] = (1, 32),
     precision: str = "fp32",
-    markers: Collection[int] = Subwords.markers,
+    words: Vocabulary | None = None,
 ) -> LosslessReport:
     """Decode greedily at batch 1, then by IAD (and greedily) at every batch size, and compare.
 
     Args:
         precision: the model's, which says what a tie is.
-        markers: the vocabulary's ids that stand beside a word and are none.
+        words: the model's vocabulary; None: subwords as in ``en``.
     """
-    greedy, iad = Decoder(model), Decoder(model, ReentryDrafter(markers))
+    greedy, iad = Decoder(model), Decoder(model, copying(words))
     expected = [found[0] for found in greedy.decode(sources, batch_size=1)]
     compared = [("iad", size) for size in batch_sizes]
     compared += [("greedy", size) for size in batch_sizes if size != 1]

@@ -99,14 +99,13 @@ def run(
         folder: the bundle's, whose weights decide which record counts.
     """
     sources = [bundle.subwords.encode(sentence.split()) for sentence in sentences]
-    markers = bundle.subwords.markers
     reports, passes = {}, {}
     for precision in precisions:
         model = model_of(bundle.network, precision, torch.device("cpu"))
         reports[precision] = check_lossless(
-            model, sources, batch_sizes=BATCHES, precision=precision, markers=markers
+            model, sources, batch_sizes=BATCHES, precision=precision, words=bundle.subwords
         )
-        found = Decoder(model, ReentryDrafter(markers)).decode(sources, batch_size=1)
+        found = Decoder(model, ReentryDrafter.of(bundle.subwords)).decode(sources, batch_size=1)
         passes[precision] = [len(hypotheses[0].steps) for hypotheses in found]
     weights = fingerprint(folder)
     return Quick(weights, reports, passes, _recorded(weights, record))

@@ -11,11 +11,13 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from itertools import chain
+from typing import Any, cast
 
 import torch
 
 from gec.decoding.model import Model
+from gec.decoding.scores import Scores
 from gec.errors import ConfigError
 from gec.eval.benchmark.contenders import Ids
 from gec.models.engines.scores import TorchScores
@@ -38,12 +40,31 @@ class Memory:
     outputs: list[Ids]
 
 
+class Chosen:
+    """The scores of a pass with other likeliest tokens: those of a network without torch.
+
+    The network's own are computed all the same. Nothing else may be asked.
+    """
+
+    def __init__(self, inner: Scores, choices: list[list[int]]) -> None:
+        self.lengths, self._inner, self._choices = inner.lengths, inner, choices
+
+    def best(self) -> None:
+        self._inner.best()
+
+    def read(self, *columns: None) -> list[list[list[int]]]:
+        return [self._choices for _ in columns]
+
+
 class Replay:
     """Meets :class:`gec.decoding.model.Model`: one that does, with recorded choices.
 
-    Whatever tokens it is fed, the best after ``p`` output tokens is the recorded token ``p``, and
-    EOS from the recording's end on. So a draft is rejected where it leaves the recording, and the
-    beams of a search (which do leave it) all end where it ends.
+    The best after ``p`` output tokens is the recorded token ``p``, and EOS from the recording's end
+    on. So a draft is rejected where it leaves the recording, and the beams of a search (which do
+    leave it, and are fed token by token) all end where it ends. Behind the place where a draft
+    leaves it the draft itself is the best, and EOS at its end, so that no correction is foreseen
+    (:mod:`gec.decoding.drafters.reentry`): what the recorded network would have chosen there is not
+    known, and passes are rather too many than too few.
     """
 
     def __init__(self, model: Model, outputs: Mapping[Ids, Ids]) -> None:
@@ -56,19 +77,29 @@ class Replay:
 
     def verify(
         self, memory: Memory, tokens: Sequence[Sequence[int]], starts: Sequence[int]
-    ) -> TorchScores:
+    ) -> Scores:
         scores = self.model.verify(memory.inner, tokens, starts)
-        assert isinstance(scores, TorchScores), "a replay wraps a model in torch"
-        chosen: list[int] = []
-        for output, start, count in zip(memory.outputs, starts, scores.lengths, strict=True):
-            rest = output[start : start + count]
-            chosen += [*rest, *[self.eos_id] * (count - len(rest))]
-        index = torch.tensor(chosen, device=scores.raw.device)[:, None]  # [N, 1]
+        choices = [
+            self._choices(output, block, start)
+            for output, block, start in zip(memory.outputs, tokens, starts, strict=True)
+        ]
+        if not isinstance(scores, TorchScores):
+            return cast(Scores, Chosen(scores, choices))
+        index = torch.tensor([*chain(*choices)], device=scores.raw.device)[:, None]  # [N, 1]
         values = torch.where(index == self.eos_id, ENDED, CHOSEN).to(scores.raw.dtype)
         with torch.inference_mode():
             scores.raw[:, self.eos_id] = -ENDED  # no beam ends early
             scores.raw.scatter_(1, index, values)
         return scores
+
+    def _choices(self, output: Ids, block: Sequence[int], start: int) -> list[int]:
+        """Return the choice after each token of a row's block, which stands at ``start``."""
+        recorded = [*output[start : start + len(block)]]
+        recorded += [self.eos_id] * (len(block) - len(recorded))
+        for place in range(1, len(block)):
+            if block[place] != recorded[place - 1]:
+                return [*recorded[:place], *block[place + 1 :], self.eos_id]
+        return recorded
 
     def select(self, memory: Memory, rows: Sequence[int]) -> Memory:
         inner = self.model.select(memory.inner, rows)

@@ -14,6 +14,7 @@ from tempfile import TemporaryDirectory
 
 import torch
 
+from gec.decoding.drafters.reentry import Vocabulary
 from gec.decoding.model import Model
 from gec.errors import ConfigError, ModelError
 from gec.eval.benchmark.agreement import Agreement, compare
@@ -81,7 +82,8 @@ def real(bundle: Bundle, sources: Sequence[Ids], outputs: Outputs, options: Opti
     with _peers(bundle, options, outputs, None, limit) as (peers, missing):
         judge = _Judge(models, sources, outputs, limit)
         known = {name: judge.expected("greedy", name) for name in options.precisions}
-        contenders = [*_ours(models, models, known, options, limit), *peers]
+        words = bundle.subwords
+        contenders = [*_ours(models, models, known, options, limit, words=words), *peers]
         ordered = sorted(set(sources), key=len)
         sample = ordered[:: max(1, len(ordered) // SAMPLE)][:SAMPLE]
         before = [
@@ -112,16 +114,20 @@ def replayed(
     """
     config = architecture(shape, bundle.transformer.config, vocabulary)
     other = random_bundle(bundle, config)
-    models = {  # in torch, whose logits can be overwritten
-        name: model_of(other.network, name, options.device, in_torch=True)
-        for name in options.precisions
-    }
-    replays = {name: Replay(model, outputs) for name, model in models.items()}
+    models: dict[str, Model] = {}
+    replays: dict[str, Model] = {}
+    beams: dict[str, Model] = {}
+    for name in options.precisions:
+        models[name] = model_of(other.network, name, options.device)
+        replays[name] = Replay(models[name], outputs)
+        if any((beam_size(strategy) or 1) > 1 for strategy in options.strategies):
+            logits = model_of(other.network, name, options.device, in_torch=True)
+            beams[name] = Replay(logits, outputs)  # a beam asks for more than the best
     limit = 1 + max(len(output) for output in outputs.values())
     lengths = {source: 1 + len(output) for source, output in outputs.items()}
     with _peers(other, options, outputs, lengths, limit) as (peers, missing):
         known = dict.fromkeys(options.precisions, outputs)
-        contenders = [*_ours(replays, models, known, options, limit), *peers]
+        contenders = [*_ours(replays, models, known, options, limit, beams), *peers]
         timings = _measure(contenders, sources, options)
     for timing in timings:
         if timing.engine == Ours.engine and timing.strategy != Floor.strategy:
@@ -161,10 +167,15 @@ def _ours(
     outputs: Mapping[str, Outputs],
     options: Options,
     limit: int,
+    beams: Mapping[str, Model] | None = None,
+    words: Vocabulary | None = None,
 ) -> list[Contender]:
     """Return our strategies with ``models``, and the floor with the network ``bare`` of replay.
 
-    ``outputs`` are by precision: the floor is fed what the network itself writes.
+    Args:
+        outputs: by precision: the floor is fed what the network itself writes.
+        beams: the models of beam search, where they are others.
+        words: the models' vocabulary; None: subwords as in ``en``.
     """
     found: list[Contender] = []
     for precision in options.precisions:
@@ -172,7 +183,8 @@ def _ours(
             if strategy == Floor.strategy:
                 found.append(Floor(bare[precision], outputs[precision], precision))
             else:
-                found.append(Ours(models[precision], strategy, precision, limit))
+                own = beams if beams and (beam_size(strategy) or 1) > 1 else models
+                found.append(Ours(own[precision], strategy, precision, limit, words=words))
     return found
 
 

@@ -23,6 +23,13 @@ def add_options(parser: Parser) -> None:
         help="of the distribution that tokens are drawn from (default: 1)",
     )
     add("--top-p", type=fraction, metavar="P", help="draw from the likeliest tokens that make up P")
+    add(
+        "--epsilon",
+        type=fraction,
+        metavar="P",
+        help="never draw a token less likely than P, but the likeliest (default: 0.002; with "
+        "--temperature 0 nothing is drawn)",
+    )
     add_seed(add)
     add_batch_size(add)
     add(

@@ -15,7 +15,11 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Kept:
-    """One row of the next state: its parent row and the tokens that follow the parent's."""
+    """One row of the next state: its parent row and the tokens that follow the parent's.
+
+    Attributes:
+        choices: the verifier's choice at every place of the pass, where nothing else can stand.
+    """
 
     parent: int
     tokens: list[int]
@@ -23,6 +27,7 @@ class Kept:
     accepted: int = 0
     logprobs: list[float] | None = None
     score: float = 0.0
+    choices: Sequence[int] | None = None
 
 
 class Acceptance(Protocol):
@@ -238,7 +243,8 @@ def decide(
         if logprobs is not None:
             chosen, drafted = logprobs
             of_tokens = [*drafted[row][:count], *chosen[row][count : len(tokens)]]
-        kept.append(Kept(row, tokens, len(draft), count, of_tokens))
+        seen = choices if stands is _never else None
+        kept.append(Kept(row, tokens, len(draft), count, of_tokens, choices=seen))
     return kept
 
 

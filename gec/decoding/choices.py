@@ -47,6 +47,13 @@ def share(text: str) -> float:
     return value
 
 
+def below_one(text: str) -> float:
+    """Read a number of at least 0 and below 1."""
+    if (value := fraction(text)) == 1:
+        raise ValueError("must be at least 0 and below 1, not 1")
+    return value
+
+
 def one_of(*names: str) -> Callable[[str], str]:
     """Return what reads one of some names."""
 
@@ -85,6 +92,7 @@ SAMPLING = (
     ),
     Option("top-k", positive, None, "draw among the K likeliest tokens (default: among all)"),
     Option("top-p", share, 1.0, "draw among the likeliest tokens that sum to P (nucleus)"),
+    Option("epsilon", below_one, 0.0, "never draw a token less likely than P, but the likeliest"),
     Option("seed", natural, 0, "another seed draws another output"),
 )
 FALLBACK = Option(

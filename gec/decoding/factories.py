@@ -37,7 +37,7 @@ def copied(_parts: Parts, _values: Values) -> Drafter:
 def reentered(parts: Parts, _values: Values) -> Drafter:
     from gec.decoding.drafters.reentry import ReentryDrafter
 
-    return ReentryDrafter(parts.markers)
+    return ReentryDrafter(parts.markers, parts.begins)
 
 
 def blocks(parts: Parts, values: Values) -> Drafter:
@@ -251,9 +251,13 @@ def _sampling(values: Values, temperature: float = 0.0) -> Sampling:
     from gec.decoding.sampling import Sampling
 
     given = values["temperature"]
-    sampling = Sampling(temperature if given is None else given, values["top_k"], values["top_p"])
-    if sampling.greedy and (sampling.top_k is not None or sampling.top_p < 1):
-        raise ConfigError("--top-k and --top-p draw tokens: they need a --temperature above 0")
+    sampling = Sampling(
+        temperature if given is None else given, values["top_k"], values["top_p"], values["epsilon"]
+    )
+    if sampling.greedy and (sampling.top_k is not None or sampling.top_p < 1 or sampling.epsilon):
+        raise ConfigError(
+            "--top-k, --top-p and --epsilon draw tokens: they need a --temperature above 0"
+        )
     return sampling
 
 

@@ -109,19 +109,34 @@ def probabilities(sampling: Sampling, logits: Array) -> Array:
         best: Array = logits.argmax(-1)[..., None] == np.arange(logits.shape[-1])
         return best.astype(logits.dtype)
     logits = (logits - logits.max(-1, keepdims=True)) / logits.dtype.type(sampling.temperature)
-    order = (-logits).argsort(-1, kind="stable")
-    place = order.argsort(-1)  # of each token among the likeliest
-    if sampling.top_k is not None:
+    if sampling.top_k is not None and sampling.top_k < logits.shape[-1]:
+        place = (-logits).argsort(-1, kind="stable").argsort(-1)  # of each among the likeliest
         logits = np.where(place < sampling.top_k, logits, -np.inf)
     found = np.exp(logits)
     found /= found.sum(-1, keepdims=True)
-    if sampling.top_p == 1:
-        return found
-    ordered = np.take_along_axis(found, order, -1)
-    before = ordered.cumsum(-1) - ordered  # the likeliest has nothing before it: it stays
-    ordered[before >= sampling.top_p] = 0
-    ordered /= ordered.sum(-1, keepdims=True)
-    return np.take_along_axis(ordered, place, -1)
+    if sampling.epsilon:
+        found[(found < sampling.epsilon) & (found < found.max(-1, keepdims=True))] = 0
+        found /= found.sum(-1, keepdims=True)
+    return found if sampling.top_p == 1 else _nucleus(found, sampling.top_p)
+
+
+def _nucleus(found: Array, top_p: float) -> Array:
+    """Return probabilities [..., V] with those behind the likeliest ``top_p`` of each row at zero.
+
+    Tokens that are all less likely than (1 - p) / V sum to less than 1 - p: none of them stays, so
+    that only the few others are sorted. Half of that bound leaves room for rounding.
+    """
+    kept = np.zeros_like(found)
+    size = found.shape[-1]
+    least = (1 - top_p) / (2 * size)
+    for row, into in zip(found.reshape(-1, size), kept.reshape(-1, size), strict=True):
+        ids = np.flatnonzero(row > least)
+        ids = ids[(-row[ids]).argsort(kind="stable")]
+        ordered = row[ids]
+        before = ordered.cumsum() - ordered  # the likeliest has nothing before it: it stays
+        ids = ids[before < top_p]
+        into[ids] = row[ids] / row[ids].sum()
+    return kept
 
 
 def draw(weights: Array, number: float) -> int:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -32,6 +32,7 @@ class Parts:
         smaller: smaller models of the same task and vocabulary, the largest first.
         early: the verifier with an exit behind its first layers, if it was trained with one.
         markers: ids that stand before or behind a word and change it, never alone.
+        begins: for each id whether it begins a word, where most words are one piece; () otherwise.
         usual: the exact strategy that is likely the fastest, before anything is measured.
     """
 
@@ -45,6 +46,7 @@ class Parts:
     smaller: tuple[Model, ...] = ()
     early: ExitModel | None = None
     markers: Collection[int] = frozenset()
+    begins: Sequence[bool] = ()
     usual: str = "greedy"
 
 

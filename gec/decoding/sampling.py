@@ -39,11 +39,14 @@ class Sampling:
         top_k: only the k likeliest tokens keep their probability; None keeps all.
         top_p: of these only the fewest whose probabilities sum to at least ``top_p`` (nucleus
             sampling, Holtzman et al. 2020); 1 keeps all.
+        epsilon: tokens less likely than this keep none, but for the likeliest (epsilon sampling,
+            Hewitt et al. 2022); 0 keeps all. It comes after ``top_k`` and before ``top_p``.
     """
 
     temperature: float = 1.0
     top_k: int | None = None
     top_p: float = 1.0
+    epsilon: float = 0.0
 
     def __post_init__(self) -> None:
         if not 0 <= self.temperature < float("inf"):
@@ -52,6 +55,8 @@ class Sampling:
             raise ConfigError(f"top-k must be at least 1, not {self.top_k}")
         if not 0 < self.top_p <= 1:
             raise ConfigError(f"top-p must be above 0 and at most 1, not {self.top_p}")
+        if not 0 <= self.epsilon < 1:
+            raise ConfigError(f"epsilon must be at least 0 and below 1, not {self.epsilon}")
 
     @property
     def greedy(self) -> bool:

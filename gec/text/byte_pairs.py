@@ -26,12 +26,13 @@ class BytePairs:
     """
 
     markers: frozenset[int] = frozenset()
+    begins: Sequence[bool]
 
     def __init__(self, tokenizer: Tokenizer) -> None:
         tokenizer.encode_special_tokens = True  # a user who types "</s>" gets plain text
         pieces = check_byte_level(tokenizer)
         self._tokenizer = tokenizer
-        self._starts = [piece.startswith(WORD_START) for piece in pieces]
+        self.begins = [piece.startswith(WORD_START) for piece in pieces]
         self._bytes = [
             bytes(BYTE_OF[char] for char in piece.removeprefix(WORD_START)) for piece in pieces
         ]
@@ -82,7 +83,7 @@ class BytePairs:
 
     def decode_spans(self, ids: Sequence[int]) -> list[tuple[str, int, int]]:
         """Return (word, first token, one past its last token) for each word of ``ids``."""
-        starts = [place for place, i in enumerate(ids) if place == 0 or self._starts[i]]
+        starts = [place for place, i in enumerate(ids) if place == 0 or self.begins[i]]
         spans = []
         for start, end in zip(starts, [*starts[1:], len(ids)], strict=False):  # no ids, no starts
             word = b"".join(self._bytes[i] for i in ids[start:end]).decode("utf-8", "replace")
@@ -92,7 +93,7 @@ class BytePairs:
 
     def pieces(self, ids: Iterable[int]) -> list[str]:
         """Return ids as readable strings, for traces."""
-        return [" " * self._starts[i] + self._bytes[i].decode("utf-8", "replace") for i in ids]
+        return [" " * self.begins[i] + self._bytes[i].decode("utf-8", "replace") for i in ids]
 
     def save(self, folder: Path) -> None:
         """Write ``tokenizer.json``."""

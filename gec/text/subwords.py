@@ -104,9 +104,11 @@ class WordCodec(Protocol):
 
     Attributes:
         markers: ids that stand beside a word but are not words, such as those of case.
+        begins: for each id whether it begins a word, where most words are one piece; () otherwise.
     """
 
     markers: frozenset[int]
+    begins: Sequence[bool]
 
     def __len__(self) -> int:
         """Return one more than the highest id."""
@@ -145,6 +147,7 @@ class Subwords:
     """
 
     markers = frozenset(range(_CAPITAL_ID, len(SPECIALS)))
+    begins: Sequence[bool] = ()
 
     def __init__(self, tokenizer: Tokenizer, inflections: Inflections) -> None:
         found = tuple(tokenizer.id_to_token(i) for i in range(len(SPECIALS)))

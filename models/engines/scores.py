@@ -183,6 +183,10 @@ def probabilities(sampling: Sampling, logits: Tensor) -> Tensor:
         kept = logits.topk(sampling.top_k, -1)
         logits = torch.full_like(logits, -torch.inf).scatter(-1, kept.indices, kept.values)
     found = logits.softmax(-1)
+    if sampling.epsilon:
+        unlikely = (found < sampling.epsilon) & (found < found.amax(-1, keepdim=True))
+        found = found.masked_fill(unlikely, 0.0)
+        found = found / found.sum(-1, keepdim=True)
     return found if sampling.top_p == 1 else _nucleus(found, sampling.top_p)
 
 

@@ -190,6 +190,7 @@ class ForeignSubwords:
     """
 
     markers = frozenset[int]()
+    begins: Sequence[bool] = ()
 
     def __init__(self, tokenizer: TextTokenizer, engine: str, spacing: str) -> None:
         if spacing not in SPACINGS:

@@ -15,6 +15,7 @@ from pathlib import Path
 from gec.models.training.sources import open_text
 
 Pair = tuple[list[str], list[str]]
+_EPSILON = 0.002  # what is less likely is seldom a learner's error, often half a word
 _TOGETHER = 4096  # sentences that are sorted by length before they are decoded
 
 
@@ -27,7 +28,9 @@ def broken_pairs(args: argparse.Namespace) -> Iterator[Pair]:
     from gec.loading import load
 
     top = "" if args.top_p is None else f",top-p={args.top_p}"
-    strategy = f"iad-sample:temperature={args.temperature},seed={args.seed}{top}"
+    epsilon = (_EPSILON if args.temperature else 0.0) if args.epsilon is None else args.epsilon
+    options = f"temperature={args.temperature},epsilon={epsilon},seed={args.seed}{top}"
+    strategy = f"iad-sample:{options}"
     corrector = load(
         args.model, device=args.device, precision=args.precision, strategy=strategy, spelling=False
     )

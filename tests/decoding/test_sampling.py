@@ -16,6 +16,7 @@ from hypothesis import strategies as st
 from reference_decoding import greedy
 from sampling_reference import Distribution, TableModel, first_passes, implied
 
+from gec.decoding import numpy_scores
 from gec.decoding.acceptance import Acceptance, Exact
 from gec.decoding.decoder import Decoder, LengthLimit
 from gec.decoding.drafters import Drafter, NoDraft
@@ -313,10 +314,15 @@ def test_distributions() -> None:
         (Sampling(top_p=0.4), [0, 1, 0, 0]),
         (Sampling(top_p=0.71), [0, 4 / 9, 2 / 9, 3 / 9]),
         (Sampling(top_k=3, top_p=0.5), [0, 4 / 7, 0, 3 / 7]),
+        (Sampling(epsilon=0.15), [0, 4 / 9, 2 / 9, 3 / 9]),
+        (Sampling(epsilon=0.9), [0, 1, 0, 0]),
+        (Sampling(top_p=0.5, epsilon=0.25), [0, 1, 0, 0]),
         (Sampling(0.5), [1 / 30, 16 / 30, 4 / 30, 9 / 30]),
         (Sampling(1e-9), [0, 1, 0, 0]),
     ):
         assert probabilities(sampling, logits).tolist() == pytest.approx(expected, abs=1e-6)
+        own = numpy_scores.probabilities(sampling, logits.numpy())
+        assert own.tolist() == pytest.approx(expected, abs=1e-6)
 
 
 def test_ties_keep_exactly_top_k() -> None:
@@ -354,6 +360,8 @@ def test_drawing_by_inversion() -> None:
         ({"top_k": 0}, "top-k must be at least 1"),
         ({"top_p": 0.0}, "top-p must be above 0"),
         ({"top_p": 1.1}, "top-p must be above 0 and at most 1"),
+        ({"epsilon": 1.0}, "epsilon must be at least 0 and below 1"),
+        ({"epsilon": -0.1}, "epsilon must be at least 0"),
     ],
 )
 def test_settings_out_of_range(settings_: dict[str, float], message: str) -> None:

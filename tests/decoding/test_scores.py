@@ -146,6 +146,8 @@ def test_some_places(kind: str, seed: int) -> None:
         Sampling(top_k=3),
         Sampling(top_p=0.8),
         Sampling(1.5, 4, 0.9),
+        Sampling(epsilon=0.05),
+        Sampling(1.2, top_p=0.97, epsilon=0.01),
     ],
 )
 @pytest.mark.parametrize("kind", ["torch, padded", "numpy"])

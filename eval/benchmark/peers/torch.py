@@ -16,7 +16,7 @@ def contenders(setup: Setup) -> list[Contender]:
     if setup.lengths is not None:
         raise ModelError("the same loop under torch is timed with the bundle's own weights only")
     return [
-        Ours(model, strategy, precision, setup.limit, "torch")
+        Ours(model, strategy, precision, setup.limit, "torch", setup.bundle.subwords)
         for precision in setup.precisions
         for model in [model_of(setup.bundle.network, precision, setup.device, in_torch=True)]
         for strategy in setup.strategies

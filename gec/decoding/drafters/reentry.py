@@ -1,28 +1,43 @@
-"""Input-guided drafting that re-enters the source at once, behind a new word, too.
+"""Input-guided drafting that re-enters the source at once, and drafts the corrections it foresees.
 
 After a bifurcation Algorithm 1 of Ge et al. 2022 has the verifier decode token by token until the
-output's last tokens occur in the source, and once only. But what follows a corrected word is nearly
-always the source behind the word it replaced, or the word it was put in front of. So the copy goes
-on where the edit distance of the tokens since the last accepted draft is least, and is verified
-like any other draft: a wrong guess costs nothing but a longer pass.
+output's last tokens occur in the source, and once only. Three things save passes here. Whatever is
+drafted is verified, so that a wrong guess costs nothing but a longer pass.
+
+- What follows a corrected word is nearly always the source behind the word it replaced, or the word
+  it was put in front of. So the copy goes on where the edit distance of the tokens since the last
+  accepted draft is least; or behind the last two tokens, where the source has them further on.
+- Where pieces are parts of words (a byte-level BPE), a new piece mostly stands for the whole word:
+  the copy goes on behind the pieces that only continue the old one.
+- A pass scores the draft behind the bifurcation, too. What the verifier chose there, a few tokens
+  behind the error, it mostly chooses again once the error is mended: these *foreseen* corrections
+  are part of the next draft, so that several errors of a sentence are corrected by one pass. (The
+  places beside the error are left out: there it only tries to mend it by other means.)
 """
 
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Protocol
 
 from gec.decoding.drafters import Drafter
 
 if TYPE_CHECKING:
+    from gec.decoding.acceptance import Kept
     from gec.decoding.state import State
 
 WINDOW = 10
 """Source tokens behind the last copied one among which the copy may go on."""
 
+FAR = 40
+"""The same for a copy that goes on behind two tokens that stand there alike."""
+
 CERTAIN = 2
 """Accepted tokens that make a re-entry certain; one may be a frequent word that fits by chance."""
+
+NEAR = 3
+"""Places behind a bifurcation at which nothing is foreseen yet."""
 
 
 @dataclass(slots=True)
@@ -30,29 +45,48 @@ class Place:
     """How a row has followed its drafts.
 
     Attributes:
-        drafted: where in the source its last draft began.
-        length: the row's tokens at that time.
+        length: the row's tokens when its last draft was made.
+        draft: that draft.
+        starts: for each of its tokens the source token that it copies, replaces or stands before.
+        copies: for each of its tokens whether it is that source token.
         copied: the source up to here stands for the output up to ``new``.
         new: output tokens since then.
+        foreseen: what the verifier is likely to choose in place of source tokens, or before them.
     """
 
-    drafted: int = 0
     length: int = 0
+    draft: list[int] = field(default_factory=list)
+    starts: list[int] = field(default_factory=list)
+    copies: list[bool] = field(default_factory=list)
     copied: int = 0
     new: tuple[int, ...] = ()
+    foreseen: dict[int, int] = field(default_factory=dict)
 
-    def draft(self, source: Sequence[int], tokens: Sequence[int], markers: Collection[int]) -> int:
-        """Take note of the row's tokens and return where in the source its next draft begins."""
+    def follow(self, tokens: Sequence[int]) -> None:
+        """Take note of a row's tokens, some of the last draft and what the verifier put behind."""
         gained = tokens[self.length :]
-        accepted = _common(gained, source[self.drafted :])
-        if accepted >= CERTAIN:
-            self.copied, self.new = self.drafted + accepted, tuple(gained[accepted:])
+        self.length = len(tokens)
+        accepted = _common(gained, self.draft)
+        last = next((i for i in reversed(range(accepted)) if self.copies[i]), None)
+        if accepted >= CERTAIN and last is not None:
+            self.copied, self.new = self.starts[last] + 1, tuple(gained[last + 1 :])
         else:
             self.new += tuple(gained)
-        window = source[self.copied : self.copied + WINDOW]
-        self.drafted = self.copied + reentry(window, self.new, markers)
-        self.length = len(tokens)
-        return self.drafted
+
+    def learn(self, choices: Sequence[int], accepted: int, source: Sequence[int], eos: int) -> None:
+        """Take note of what the verifier chose behind the ``accepted`` tokens of the draft."""
+        for start in self.starts[: accepted + 1]:
+            self.foreseen.pop(start, None)
+        before = -1
+        for place in range(accepted + NEAR, min(len(choices), len(self.draft))):
+            start = self.starts[place]
+            if start == before:  # a source token behind one foreseen before it
+                continue
+            before = start
+            if choices[place] == (source[start] if start < len(source) else eos):
+                self.foreseen.pop(start, None)
+            else:
+                self.foreseen[start] = choices[place]
 
 
 def reentry(window: Sequence[int], new: Sequence[int], markers: Collection[int] = ()) -> int:
@@ -79,31 +113,102 @@ def reentry(window: Sequence[int], new: Sequence[int], markers: Collection[int] 
     return last if alike or costs[last - 1] > least else last - 1
 
 
+class Vocabulary(Protocol):
+    """What the drafter asks of a vocabulary of words: see :class:`ReentryDrafter`."""
+
+    @property
+    def markers(self) -> Collection[int]: ...
+
+    @property
+    def begins(self) -> Sequence[bool]: ...
+
+
 class ReentryDrafter(Drafter):
-    """Drafts the source from where the output stands in it, always; EOS behind it.
+    """Drafts the source from where the output stands in it, with what is foreseen; EOS behind it.
+
+    Nothing is foreseen where the rule of acceptance lets more stand than the verifier's choice.
 
     Args:
         markers: ids that stand before or behind a word and change it, never alone.
+        begins: for each id whether it begins a word, where most words are one piece; () otherwise.
     """
 
-    def __init__(self, markers: Collection[int] = ()) -> None:
-        self.markers = frozenset(markers)
+    def __init__(self, markers: Collection[int] = (), begins: Sequence[bool] = ()) -> None:
+        self.markers, self.begins = frozenset(markers), begins
+
+    @classmethod
+    def of(cls, words: Vocabulary) -> ReentryDrafter:
+        """Return the drafter for a vocabulary."""
+        return cls(words.markers, words.begins)
 
     def start(self, sources: Sequence[Sequence[int]]) -> list[Place]:
         return [Place() for _ in sources]
 
     def propose(self, state: State) -> list[list[int]]:
         places: list[Place] = state.draft_memory
-        return [
-            [*row.source[place.draft(row.source, row.tokens, self.markers) :], state.eos_id]
-            for row, place in zip(state.rows, places, strict=True)
-        ]
+        for row, place in zip(state.rows, places, strict=True):
+            place.follow(row.tokens)
+            begin = self._entry(row.source, row.tokens, place)
+            self._draft(row.source, begin, place, state.eos_id)
+        return [place.draft for place in places]
+
+    def observe(self, state: State, kept: Sequence[Kept]) -> None:
+        for one in kept:
+            if one.choices is not None:
+                row, place = state.rows[one.parent], state.draft_memory[one.parent]
+                place.learn(one.choices, one.accepted, row.source, state.eos_id)
 
     def select(self, memory: list[Place], rows: Sequence[int]) -> list[Place]:
-        return [Place(p.drafted, p.length, p.copied, p.new) for p in (memory[r] for r in rows)]
+        return [replace(memory[r], foreseen=dict(memory[r].foreseen)) for r in rows]
 
     def join(self, memory: list[Place], other: list[Place]) -> list[Place]:
         return memory + other
+
+    def _entry(self, source: Sequence[int], tokens: Sequence[int], place: Place) -> int:
+        """Return where in the source the copy goes on behind the row's tokens."""
+        begin = place.copied + self._stand_for(source[place.copied :], place.new)
+        if not place.new or len(tokens) < 2 or (begin and source[begin - 1] == tokens[-1]):
+            return begin
+        last = list(tokens[-2:])
+        for i in range(max(1, place.copied), min(len(source), place.copied + FAR)):
+            if [*source[i - 1 : i + 1]] == last:
+                return i + 1
+        return begin
+
+    def _stand_for(self, rest: Sequence[int], new: Sequence[int]) -> int:
+        """Return how many tokens of the rest of the source new ones most likely stand for."""
+        count = reentry(rest[:WINDOW], new, self.markers)
+        if self.begins and count and rest[count - 1] != new[-1]:
+            while count < len(rest) and not self.begins[rest[count]]:
+                count += 1
+        return count
+
+    def _draft(self, source: Sequence[int], begin: int, place: Place, eos: int) -> None:
+        """Draft the source from ``begin`` on, and what is foreseen there."""
+        if not place.foreseen:  # as most
+            rest = [*source[begin:], eos]
+            place.draft, place.starts = rest, [*range(begin, begin + len(rest))]
+            place.copies = [True] * len(rest)
+            return
+        place.draft, place.starts, place.copies = [], [], []
+
+        def add(token: int, start: int, copy: bool) -> None:
+            place.draft.append(token)
+            place.starts.append(start)
+            place.copies.append(copy)
+
+        while begin <= len(source):
+            token = place.foreseen.get(begin)
+            if token is not None:
+                count = self._stand_for(source[begin:], (token,))
+                add(token, begin, False)
+                begin += count
+                if token == eos:
+                    return
+                if count:
+                    continue
+            add(source[begin] if begin < len(source) else eos, begin, True)
+            begin += 1
 
 
 def _common(first: Sequence[int], second: Sequence[int]) -> int:

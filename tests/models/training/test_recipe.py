@@ -167,7 +167,7 @@ def test_a_recipe_adds_sources_to_those_of_another(recipe_file: Path, tmp_path: 
     with pytest.raises(ConfigError, match="a list of sources"):
         load_recipe(path)
     path.write_text('base = "tiny.toml"\n[[data.more]]\nfile = "b.tsv"\n')
-    with pytest.raises(ConfigError, match="data.more.: .*missing"):
+    with pytest.raises(ConfigError, match=r"data\.more.: .*missing"):
         load_recipe(path)
 
 

@@ -7,6 +7,8 @@ from pathlib import Path
 import pytest
 
 from gec.cli import main
+from gec.models.training import breaking
+from gec.models.training.breaking import is_plausible
 
 LINES = "She go to school every days .\n\nThey has two cat .\n" + "word " * 600 + "\n"
 
@@ -25,6 +27,33 @@ def test_pairs_are_drawn_by_seed(tmp_path: Path, capsys: pytest.CaptureFixture[s
     ]  # fmt: skip
     assert first == broken(tmp_path, capsys, "--temperature", "2", "--seed", "1", "--batch-size=1")
     assert first != broken(tmp_path, capsys, "--temperature", "2", "--seed", "2")
+
+
+@pytest.mark.parametrize(
+    ("broken", "clean", "plausible"),
+    [
+        ("She go home .", "She goes home .", True),
+        ("I recieved it .", "I received it .", True),
+        ("They are are here .", "They are here .", True),
+        ("respons auctionly for it", "responsible for it", False),
+        ("a failed protomrant", "a failed prototype", False),
+        ("the the Wembley", "the Wembley", True),  # a name of the sentence is no new word
+        ("It 's 4.50 , -", "It is 5 .", True),  # numbers and marks are no words
+        ("Definately not .", "Definitely not .", True),
+    ],
+)
+def test_made_up_words_are_not_plausible(broken: str, clean: str, plausible: bool) -> None:
+    known = {"she", "go", "home", "respons", "a", "failed"}
+    assert is_plausible(broken.split(), clean.split(), known.__contains__) == plausible
+
+
+def test_pairs_with_made_up_words_are_left_out(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(breaking, "is_plausible", lambda broken, clean, knows: knows("cat"))
+    assert broken(tmp_path, capsys, "--temperature", "0")
+    monkeypatch.setattr(breaking, "is_plausible", lambda broken, clean, knows: knows("xqzt"))
+    assert not broken(tmp_path, capsys, "--temperature", "0")
 
 
 def test_temperature_0_is_greedy_and_the_speller_is_out(

@@ -843,7 +843,9 @@ def test_misspelt_words_are_corrected_before_the_model() -> None:
         ("schol", "school", "R:SPELL"),
         ("alot", "a lot", "R:ORTH"),
     ]
-    assert [trace.passes for trace in found.trace] == [2]  # the draft is what the model was given
+    # the draft is what the model was given; twice something is foreseen in vain, because this model
+    # chooses by the place alone, and "goes" is a token longer than "go"
+    assert [trace.passes for trace in found.trace] == [4]
     assert corrector(model).correct(text).text == "She goes to teh schol alot . "
 
 

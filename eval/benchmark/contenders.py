@@ -106,7 +106,9 @@ def beam_size(strategy: str) -> int | None:
 
 def copying(words: Vocabulary | None) -> ReentryDrafter:
     """Return the product's copying drafter for a vocabulary; None: subwords as in ``en``."""
-    return ReentryDrafter(Subwords.markers) if words is None else ReentryDrafter.of(words)
+    if words is None:
+        return ReentryDrafter(dict.fromkeys(Subwords.markers, 0))
+    return ReentryDrafter.of(words)
 
 
 def decoder_for(

@@ -62,7 +62,7 @@ class Corrector:
         about: dict[str, str | int | float] | None = None,
     ) -> None:
         self._parts = model if isinstance(model, Parts) else Parts("given", model)
-        self._parts = replace(self._parts, markers=subwords.markers, begins=subwords.begins)
+        self._parts = replace(self._parts, words=subwords)
         self.model = self._parts.model
         self.subwords = subwords
         self.settings = dict(settings or {BALANCED: Setting()})

@@ -37,7 +37,7 @@ def copied(_parts: Parts, _values: Values) -> Drafter:
 def reentered(parts: Parts, _values: Values) -> Drafter:
     from gec.decoding.drafters.reentry import ReentryDrafter
 
-    return ReentryDrafter(parts.markers, parts.begins)
+    return ReentryDrafter() if parts.words is None else ReentryDrafter.of(parts.words)
 
 
 def blocks(parts: Parts, values: Values) -> Drafter:

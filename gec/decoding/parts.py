@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from gec.decoding.drafters.early_exit import ExitModel
     from gec.decoding.drafters.heads import HeadsModel
     from gec.decoding.drafters.nat import BlockModel
+    from gec.decoding.drafters.reentry import Vocabulary
     from gec.decoding.model import Model
 
 Values = Mapping[str, Any]
@@ -31,8 +32,7 @@ class Parts:
         split: lines are cut into sentences.
         smaller: smaller models of the same task and vocabulary, the largest first.
         early: the verifier with an exit behind its first layers, if it was trained with one.
-        markers: ids that stand before or behind a word and change it, never alone.
-        begins: for each id whether it begins a word, where most words are one piece; () otherwise.
+        words: the vocabulary of words, if it is one.
         usual: the exact strategy that is likely the fastest, before anything is measured.
     """
 
@@ -45,8 +45,7 @@ class Parts:
     split: bool = True
     smaller: tuple[Model, ...] = ()
     early: ExitModel | None = None
-    markers: Collection[int] = frozenset()
-    begins: Sequence[bool] = ()
+    words: Vocabulary | None = None
     usual: str = "greedy"
 
 

@@ -5,12 +5,12 @@ from __future__ import annotations
 import random
 
 import pytest
-from fake_models import EOS, Rule, RuleModel, sometimes, tiny_network
+from fake_models import EOS, Rule, RuleModel, rewrites, sometimes, tiny_network
 
 from gec.decoding.acceptance import Conservative, Exact
 from gec.decoding.decoder import Decoder, LengthLimit
 from gec.decoding.drafters.copy import CopyDrafter
-from gec.decoding.drafters.reentry import ReentryDrafter, reentry
+from gec.decoding.drafters.reentry import MISSES, ReentryDrafter, reentry
 from gec.models.engines.verifier import TransformerVerifier
 
 SOURCE = [3, 4, 5, 6, 7, 8]
@@ -57,12 +57,20 @@ def test_an_inserted_marker_is_no_substitution() -> None:
     """She go to -> She go <+s> to."""
     target = [3, 4, 10, 5, 6, 7, 8]
     assert passes(target, ReentryDrafter()) == 3
-    assert passes(target, ReentryDrafter({10, 11})) == 2
+    assert passes(target, ReentryDrafter({10: 0, 11: 0})) == 2
 
 
 def test_one_marker_for_another_is_one() -> None:
-    assert reentry([10, 5, 6], [11], {10, 11}) == 1
-    assert reentry([10, 5, 6], [9], {10, 11}) == 0  # a word where a marker stood
+    assert reentry([10, 5, 6], [11], {10: 0, 11: 0}) == 1
+    assert reentry([10, 5, 6], [9], {10: 0, 11: 0}) == 0  # a word where a marker stood
+
+
+def test_kinds_are_told_apart() -> None:
+    """An article (kind 1) is put before a mark (kind 0) or a word, and exchanged for an article."""
+    kinds = {10: 0, 11: 1, 12: 1}
+    assert reentry([10, 5, 6], [11], kinds) == 0
+    assert reentry([5, 6], [11], kinds) == 0
+    assert reentry([12, 5, 6], [11], kinds) == 1
 
 
 def test_tokens_that_fit_by_chance_do_not_lose_the_place() -> None:
@@ -133,6 +141,15 @@ def test_what_is_foreseen_is_forgotten_where_it_does_not_stand() -> None:
     assert [step.accepted for step in found.steps] == [2, 6, 18]
 
 
+def test_a_network_that_is_foreseen_wrongly_is_soon_not_foreseen() -> None:
+    """Choices by place alone: a token is put in, and every choice behind it seems another one."""
+    target = [3, 40, *range(4, 30)]
+    model = RuleModel(rewrites(lambda _source: target), vocab_size=50)
+    [[found]] = Decoder(model, ReentryDrafter()).decode([LONG])
+    assert list(found.tokens) == target
+    assert len(found.steps) == 2 + MISSES
+
+
 def test_nothing_is_foreseen_where_the_source_may_stand_by_tolerance() -> None:
     """A foreseen token would stand, too, where it is near the best: another output."""
     edits = {5: [40], 12: [41]}
@@ -156,7 +173,7 @@ def test_a_new_piece_stands_for_the_whole_word() -> None:
     begins = [token not in (6, 7) for token in range(50)]
     target = [3, 4, 40, *range(8, 30)]
     model = RuleModel(on_the_way_to(target), vocab_size=50)
-    found = [Decoder(model, ReentryDrafter((), b)).decode([LONG])[0][0] for b in ((), begins)]
+    found = [Decoder(model, ReentryDrafter({}, b)).decode([LONG])[0][0] for b in ((), begins)]
     assert [list(f.tokens) for f in found] == [target] * 2
     assert [len(f.steps) for f in found] == [4, 2]
 
@@ -182,7 +199,7 @@ def test_the_output_is_greedy_whatever_is_drafted(batch_size: int) -> None:
     ):
         limit = LengthLimit(1.5, 6)
         greedy = Decoder(model, limit=limit).decode(sources, batch_size=1)
-        drafter = ReentryDrafter({3, 4}, [token % 3 > 0 for token in range(12)])
+        drafter = ReentryDrafter({3: 0, 4: 1}, [token % 3 > 0 for token in range(12)])
         found = Decoder(model, drafter, limit=limit).decode(sources, batch_size=batch_size)
         assert [(f[0].tokens, f[0].truncated) for f in found] == [
             (f[0].tokens, f[0].truncated) for f in greedy

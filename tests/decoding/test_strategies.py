@@ -117,10 +117,23 @@ def test_a_bundle_without_the_parts_names_what_it_can() -> None:
         make_decoder(bare, "speculative-beam", {"draft": "small"})
 
 
-def test_markers_reach_the_drafter() -> None:
-    drafter = make_decoder(Parts("marked", RuleModel(copies), markers={3, 4}), "iad").drafter
+class Words:
+    """A vocabulary in which "the" is 5, and every other word two tokens."""
+
+    markers = frozenset({3, 4})
+    begins = (True, False)
+
+    def encode_word(self, word: str) -> tuple[int, ...]:
+        return (5,) if word == "the" else (6, 7)
+
+
+def test_the_vocabulary_reaches_the_drafter() -> None:
+    drafter = make_decoder(Parts("marked", RuleModel(copies), words=Words()), "iad").drafter
     assert isinstance(drafter, ReentryDrafter)
-    assert drafter.markers == {3, 4}
+    assert (drafter.kinds, drafter.begins) == ({3: 0, 4: 0, 5: 1}, (True, False))
+    bare = make_decoder(Parts("bare", RuleModel(copies)), "iad").drafter
+    assert isinstance(bare, ReentryDrafter)
+    assert (bare.kinds, bare.begins) == ({}, ())
 
 
 def test_the_table_imports_no_torch() -> None:

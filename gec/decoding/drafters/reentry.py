@@ -17,7 +17,7 @@ drafted is verified, so that a wrong guess costs nothing but a longer pass.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Protocol
 
@@ -39,6 +39,21 @@ CERTAIN = 2
 NEAR = 3
 """Places behind a bifurcation at which nothing is foreseen yet."""
 
+MISSES = 2
+"""Drafts in a row with nothing rightly foreseen, after which a row foresees nothing more."""
+
+SMALL = (
+    ("the", "a", "an"),
+    (",", ".", ":", ";"),
+    ("to", "of", "in", "on", "at", "for", "with", "by", "from", "about", "as", "into"),
+    ("is", "are", "was", "were", "be", "been", "have", "has", "had", "do", "does", "did", "will",
+     "would", "can"),
+)  # fmt: skip
+"""Kinds of words that a correction exchanges for one another or puts in, not for other words."""
+
+
+_ALIKE: Mapping[int, int] = {}
+
 
 @dataclass(slots=True)
 class Place:
@@ -52,6 +67,7 @@ class Place:
         copied: the source up to here stands for the output up to ``new``.
         new: output tokens since then.
         foreseen: what the verifier is likely to choose in place of source tokens, or before them.
+        misses: drafts in a row of whose foreseen tokens none stood.
     """
 
     length: int = 0
@@ -61,6 +77,7 @@ class Place:
     copied: int = 0
     new: tuple[int, ...] = ()
     foreseen: dict[int, int] = field(default_factory=dict)
+    misses: int = 0
 
     def follow(self, tokens: Sequence[int]) -> None:
         """Take note of a row's tokens, some of the last draft and what the verifier put behind."""
@@ -75,6 +92,13 @@ class Place:
 
     def learn(self, choices: Sequence[int], accepted: int, source: Sequence[int], eos: int) -> None:
         """Take note of what the verifier chose behind the ``accepted`` tokens of the draft."""
+        ahead = [i for i, copy in enumerate(self.copies[: len(choices)]) if not copy]
+        if ahead and ahead[0] <= accepted:
+            right = sum(i < accepted for i in ahead)
+            self.misses = 0 if right else self.misses + 1
+        if self.misses >= MISSES:
+            self.foreseen.clear()
+            return
         for start in self.starts[: accepted + 1]:
             self.foreseen.pop(start, None)
         before = -1
@@ -89,14 +113,14 @@ class Place:
                 self.foreseen[start] = choices[place]
 
 
-def reentry(window: Sequence[int], new: Sequence[int], markers: Collection[int] = ()) -> int:
+def reentry(window: Sequence[int], new: Sequence[int], kinds: Mapping[int, int] = _ALIKE) -> int:
     """Return how many tokens of ``window`` the tokens ``new`` most likely stand for.
 
     That is the beginning of the window at the least edit distance. Of two as near a substitution
-    (the longer one) is taken for likelier than an insertion, except where the last new token is a
-    marker (of case or inflection) and what it would replace is none, or the other way round.
+    (the longer one) is taken for likelier than an insertion, except where the last new token is of
+    another kind than what it would replace: a marker (of case or inflection) in place of a word.
 
-    >>> reentry([7, 8, 9], [5]), reentry([7, 8, 9], [8]), reentry([7, 8, 9], [5], markers={5})
+    >>> reentry([7, 8, 9], [5]), reentry([7, 8, 9], [8]), reentry([7, 8, 9], [5], {5: 1})
     (1, 2, 0)
     """
     if not new:
@@ -109,7 +133,7 @@ def reentry(window: Sequence[int], new: Sequence[int], markers: Collection[int] 
         costs = row
     least = min(costs)
     last = max(j for j, cost in enumerate(costs) if cost == least)
-    alike = not last or (new[-1] in markers) == (window[last - 1] in markers)
+    alike = not last or kinds.get(new[-1]) == kinds.get(window[last - 1])
     return last if alike or costs[last - 1] > least else last - 1
 
 
@@ -122,6 +146,8 @@ class Vocabulary(Protocol):
     @property
     def begins(self) -> Sequence[bool]: ...
 
+    def encode_word(self, word: str) -> tuple[int, ...]: ...
+
 
 class ReentryDrafter(Drafter):
     """Drafts the source from where the output stands in it, with what is foreseen; EOS behind it.
@@ -129,17 +155,21 @@ class ReentryDrafter(Drafter):
     Nothing is foreseen where the rule of acceptance lets more stand than the verifier's choice.
 
     Args:
-        markers: ids that stand before or behind a word and change it, never alone.
+        kinds: a number for ids that are exchanged for one of the same number, or put in: markers
+            that stand before or behind a word and change it, articles, punctuation marks.
         begins: for each id whether it begins a word, where most words are one piece; () otherwise.
     """
 
-    def __init__(self, markers: Collection[int] = (), begins: Sequence[bool] = ()) -> None:
-        self.markers, self.begins = frozenset(markers), begins
+    def __init__(self, kinds: Mapping[int, int] = _ALIKE, begins: Sequence[bool] = ()) -> None:
+        self.kinds, self.begins = kinds, begins
 
     @classmethod
     def of(cls, words: Vocabulary) -> ReentryDrafter:
         """Return the drafter for a vocabulary."""
-        return cls(words.markers, words.begins)
+        kinds = dict.fromkeys(words.markers, 0)
+        for number, small in enumerate(SMALL, 1):
+            kinds |= {ids[0]: number for ids in map(words.encode_word, small) if len(ids) == 1}
+        return cls(kinds, words.begins)
 
     def start(self, sources: Sequence[Sequence[int]]) -> list[Place]:
         return [Place() for _ in sources]
@@ -177,7 +207,7 @@ class ReentryDrafter(Drafter):
 
     def _stand_for(self, rest: Sequence[int], new: Sequence[int]) -> int:
         """Return how many tokens of the rest of the source new ones most likely stand for."""
-        count = reentry(rest[:WINDOW], new, self.markers)
+        count = reentry(rest[:WINDOW], new, self.kinds)
         if self.begins and count and rest[count - 1] != new[-1]:
             while count < len(rest) and not self.begins[rest[count]]:
                 count += 1

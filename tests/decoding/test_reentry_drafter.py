@@ -147,7 +147,7 @@ def test_a_network_that_is_foreseen_wrongly_is_soon_not_foreseen() -> None:
     model = RuleModel(rewrites(lambda _source: target), vocab_size=50)
     [[found]] = Decoder(model, ReentryDrafter()).decode([LONG])
     assert list(found.tokens) == target
-    assert len(found.steps) == 2 + MISSES
+    assert len(found.steps) == 3 + MISSES  # one more, as an insertion is taken for a substitution
 
 
 def test_nothing_is_foreseen_where_the_source_may_stand_by_tolerance() -> None:

@@ -8,7 +8,7 @@ from gec.cli.arguments import Parser, add_batch_size, add_seed, fraction, not_ne
 from gec.cli.console import write
 from gec.cli.model_options import add_model_options, use_threads
 
-SUMMARY = "Let a trained breaker write errors into clean sentences."
+SUMMARY = "Let a trained breaker write errors into sentences; made-up words are left out."
 
 
 def add_options(parser: Parser) -> None:

@@ -92,7 +92,9 @@ SAMPLING = (
     ),
     Option("top-k", positive, None, "draw among the K likeliest tokens (default: among all)"),
     Option("top-p", share, 1.0, "draw among the likeliest tokens that sum to P (nucleus)"),
-    Option("epsilon", below_one, 0.0, "never draw a token less likely than P, but the likeliest"),
+    Option(
+        "epsilon", below_one, 0.0, "never draw a token less likely than this, but the likeliest"
+    ),
     Option("seed", natural, 0, "another seed draws another output"),
 )
 FALLBACK = Option(

@@ -67,10 +67,10 @@ def is_plausible(broken: Sequence[str], clean: Sequence[str], knows: Callable[[s
     >>> is_plausible(["responsable", ","], ["responsible"], set().__contains__)
     True
     """
-    left = set(clean).difference(broken)
+    right = set(clean)
     for word in set(broken).difference(clean):
         if sum(map(str.isalpha, word)) < _SHORTEST or knows(word):
             continue
-        if not any(Levenshtein.normalized_similarity(word, old) >= _ALIKE for old in left):
+        if not any(Levenshtein.normalized_similarity(word, old) >= _ALIKE for old in right):
             return False
     return True

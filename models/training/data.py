@@ -101,6 +101,7 @@ class _Packing:
         self._seen = set(self._excluded)
         self._rng = random.Random(0)
         self._held_out_pairs: list[str] = []
+        self._held_out_sentences: set[str] = set()
         self.vocabulary_sample: list[list[str]] = []
         self.provenance: list[dict[str, Any]] = []
 
@@ -110,6 +111,7 @@ class _Packing:
         for wrong, right, repository in corrections(source, self.data_dir):
             line = f"{' '.join(wrong)}\t{' '.join(right)}"
             excluded = not self._excluded.isdisjoint((_key(wrong), _key(right)))
+            excluded = excluded or _key(right) in self._held_out_sentences
             if line in self._seen or excluded:
                 dropped += 1
             elif repository and _held_out(repository):
@@ -140,6 +142,7 @@ class _Packing:
         if source is self.data.source[0]:
             count = self.data.validation
             _write_lines(self.out / "validation.txt", map(" ".join, sentences[:count]))
+            self._held_out_sentences = set(map(_key, sentences[:count]))
             sentences = sentences[count:]
         _write_lines(self.out / f"{source.name}.txt", map(" ".join, sentences))
         share = source.weight / sum(s.weight for s in self.data.source)

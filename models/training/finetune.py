@@ -92,12 +92,17 @@ def train(
     batches = Batches(examples, [part.share for part in parts], training, len(config.separator) + 2)
     held = packed / finetune_data.HELD_OUT
     kept_back = Examples.load(held) if held.exists() else None
+    if kept_back is not None and kept_back.names != examples.names:
+        raise ConfigError(f"{held} was prepared with other parts than {packed}/examples.npz")
     run = _Run(trainer, batches, examples, kept_back, progress, out)
     if run.is_empty():
         raise DataError(f"{packed} holds fewer pairs than a batch of batch_tokens needs")
+    begun = progress.step
     with Stop() as stop:
         run.train(budget, stop)
     run.save()
+    if progress.seconds >= budget and progress.step > begun:
+        run.validate()
     return progress
 
 
@@ -126,7 +131,7 @@ class _Run:
     def train(self, budget: float, stop: Stop) -> None:
         """Take steps for ``budget`` seconds, or until the run is asked to stop.
 
-        Validates after every ``validate_every`` of the steps' time, and when the budget is spent.
+        Validates after every ``validate_every`` of the steps' time but the last.
         """
         training, progress = self.trainer.training, self.progress
         save_every, saved = parse_duration(training.save_every), time.monotonic()
@@ -146,18 +151,17 @@ class _Run:
             if time.monotonic() - saved > save_every:
                 self.save()
                 saved = time.monotonic()
-        if progress.seconds >= budget:
-            self.validate()
 
     def validate(self) -> None:
         """Score the held-out pairs of each part: a line and a row of ``validation.csv`` each."""
         if self.held_out is None:
             return
+        began = time.monotonic()
         for part, scores in validate(self.trainer, self.held_out).items():
             place = {"step": self.progress.step, "minutes": round(self.progress.seconds / 60, 2)}
             values = {name: round(value, 4) for name, value in asdict(scores).items()}
             _row(self.out / "validation.csv", place | {"part": part} | values)
-        self._since_row = _Report(time.monotonic())
+        self._since_row.since += time.monotonic() - began
 
     def save(self) -> None:
         """Write the checkpoint and the weights."""

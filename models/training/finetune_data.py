@@ -264,6 +264,7 @@ def prepare(
         raise DataError(f"the recipe's parts hold no pair in {data_dir}")
     out.mkdir(parents=True, exist_ok=True)
     examples.save(out / "examples.npz")
+    (out / HELD_OUT).unlink(missing_ok=True)  # another preparation's: these may be trained on now
     if kept_back:
         kept_back.save(out / HELD_OUT)
     words.save(out)

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from gec.errors import ConfigError
 from gec.models.fetch.store import Pretrained
-from gec.models.training.recipe import build, read_layers
+from gec.models.training.recipe import build, parse_duration, read_layers
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -36,6 +36,8 @@ class TrainingRecipe:
             raise ConfigError(f"widths must be whole numbers of tokens, not {list(self.widths)}")
         if not 0 < self.kept_sample <= 1 or not 0 < self.decay_share <= 1:
             raise ConfigError("kept_sample and decay_share must be above 0 and at most 1")
+        if not parse_duration(self.validate_every) > 0:
+            raise ConfigError(f"validate_every must be above 0, not {self.validate_every!r}")
         if not self.learning_rate > 0 or not self.edit_weight > 0:
             raise ConfigError("learning_rate and edit_weight must be above 0")
 

@@ -1,8 +1,8 @@
-"""What a fine-tuned decoder says of pairs that it was never trained on.
+"""What a fine-tuned decoder says of pairs that its run does not train on.
 
 ``gec data prepare`` holds them out sentence by sentence (:func:`held_out` in ``finetune_data``):
-their neighbours in a text are trained on, so that these scores tell whether a run still learns,
-not how good a release is.
+their neighbours in a text are trained on, and the weights that a run begins from (``--init``) may
+have seen them. So these scores tell whether a run still learns, not how good a release is.
 """
 
 from __future__ import annotations

@@ -224,6 +224,9 @@ def load_recipe(path: Path) -> Recipe:
         *(build(path, Source, source, "data.source") for source in sources),
         *(build(path, Source, source, "data.more") for source in more),
     ]
+    names = [source.name for source in data["source"]]
+    if twice := sorted({name for name in names if names.count(name) > 1}):
+        raise ConfigError(f"{path}: two sources are called {twice[0]}: give one another name")
     parts = {
         "data": _weighed(path, build(path, DataRecipe, data, "data")),
         "noise": build(path, NoiseRecipe, raw.get("noise"), "noise"),

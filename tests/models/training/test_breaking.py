@@ -40,6 +40,7 @@ def test_pairs_are_drawn_by_seed(tmp_path: Path, capsys: pytest.CaptureFixture[s
         ("the the Wembley", "the Wembley", True),  # a name of the sentence is no new word
         ("It 's 4.50 , -", "It is 5 .", True),  # numbers and marks are no words
         ("Definately not .", "Definitely not .", True),
+        ("the boook and a failed book", "the book and a failed book", True),
     ],
 )
 def test_made_up_words_are_not_plausible(broken: str, clean: str, plausible: bool) -> None:

@@ -343,6 +343,13 @@ def test_real_pairs_are_split_by_repository(
     assert {repository[line] for line in kept}.isdisjoint(repository[line] for line in held)
     origin = json.loads((out / "provenance.json").read_text())[-1]
     assert origin["pairs"] == len(kept)
+    # a breaker's pair of a sentence that is validated on is not trained on
+    validated = (out / "validation.txt").read_text().splitlines()[0]
+    with (data_dir / "pairs" / "edits.tsv").open("a") as file:
+        file.write(f"A broken one .\t{validated}\n")
+    prepare(recipe, data_dir, out, subwords=Subwords.load(packed))
+    assert validated in (out / "validation.txt").read_text().splitlines()
+    assert "A broken one ." not in (out / "edits.txt").read_text()
     assert (origin["held_out"] + len(kept), origin["dropped"]) == (400, 2)
 
     # in the stream a pair is as it was mined: not joined, no noise on top

@@ -262,6 +262,26 @@ def test_a_run_validates_on_the_way_and_at_its_end(
         (step, part) for step in ("8", "16", "20") for part in "ab"
     ]
     assert 0 < float(rows[-1]["edited_loss"]) < float(rows[1]["edited_loss"])
+    finetune.train(recipe, packed, tmp_path / "out", budget=10, resume=True)  # nothing is left
+    assert len((tmp_path / "out" / "validation.csv").read_text().splitlines()) == 1 + len(rows)
+
+
+def test_held_out_pairs_of_another_preparation_are_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    recipe, packed = tmp_path / "r.toml", tmp_path / "packed"
+    recipe.write_text(RECIPE)
+    packed.mkdir()
+    some_examples().save(packed / "examples.npz")
+    other = some_examples(12)
+    other.names = ["a", "c"]
+    other.save(packed / "held_out.npz")
+    monkeypatch.setattr(pretrained, "load", lambda _: (CONFIG, random_state(), None))
+    with pytest.raises(ConfigError, match="other parts"):
+        finetune.train(recipe, packed, tmp_path / "out", budget=1)
+    recipe.write_text(RECIPE + 'validate_every = "0s"\n')
+    with pytest.raises(ConfigError, match="validate_every must be above 0"):
+        finetune.train(recipe, packed, tmp_path / "out", budget=1)
 
 
 def test_a_held_out_sentence_is_held_out_of_every_part() -> None:
@@ -328,12 +348,15 @@ def test_preparing_leaves_development_sentences_out(tmp_path: Path) -> None:
     provenance = json.loads((tmp_path / "out" / "provenance.json").read_text())
     assert [part["shared"] for part in provenance] == [1, 1]
     assert not (tmp_path / "out" / "held_out.npz").exists()
-    half = replace(recipe, held_out=0.5)
+    half = replace(recipe, held_out=0.5, part=(part, clean, replace(part, name="again")))
     finetune_data.prepare(half, tmp_path, tmp_path / "half", words, 200)
     both = [Examples.load(tmp_path / "half" / f"{name}.npz") for name in ("examples", "held_out")]
     assert all(both)
-    targets = [" ".join(words.decode(ids)) for part in both for ids in part.targets]
-    assert sorted(targets) == sorted(right for _, right in texts)
+    trained, kept = ({" ".join(words.decode(ids)) for ids in part.targets} for part in both)
+    assert trained | kept == {right for _, right in texts}
+    assert not trained & kept  # of both parts that have it
+    finetune_data.prepare(recipe, tmp_path, tmp_path / "half", words, 200)
+    assert not (tmp_path / "half" / "held_out.npz").exists()  # of another preparation
     missing = replace(recipe, part=(replace(part, files=("english/none*",)),))
     with pytest.raises(DataError, match="there is no such file"):
         finetune_data.prepare(missing, tmp_path, tmp_path / "out", words, 200)

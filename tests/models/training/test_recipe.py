@@ -163,6 +163,9 @@ def test_a_recipe_adds_sources_to_those_of_another(recipe_file: Path, tmp_path: 
     below, above = load_recipe(recipe_file), load_recipe(path)
     assert above.data.source[:-1] == below.data.source
     assert (above.data.source[-1].name, above.data.source[-1].weight) == ("broken", 5)
+    path.write_text(f'base = "tiny.toml"\n{added}{added}')
+    with pytest.raises(ConfigError, match="two sources are called broken"):
+        load_recipe(path)
     path.write_text('base = "tiny.toml"\n[data]\nmore = 3\n')
     with pytest.raises(ConfigError, match="a list of sources"):
         load_recipe(path)

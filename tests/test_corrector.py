@@ -824,6 +824,19 @@ def test_the_interrupt_stays_with_another_decoder() -> None:
     assert made.correct("A cat .").text == "A cat ."
 
 
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("See the page [ here ] ", "See the page [ here ] "),  # at a line's end "]" seemed a "."
+        ("See the page here ] ", "See the page here . "),  # alone it may be a slip
+        ("See the page ( here ) ", "See the page ( here ) "),
+    ],
+)
+def test_no_edit_takes_one_bracket_of_a_pair(text: str, expected: str) -> None:
+    model = swap("]", ".") if "]" in text else swap(")", ".")
+    assert corrector(model).correct(text, Options(min_confidence=0.0)).text == expected
+
+
 # -------------------------------------------------------------------------- spelling
 
 

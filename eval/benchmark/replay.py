@@ -2,8 +2,8 @@
 
 Speed depends on shapes and on which tokens come out, not on the values of the weights. So a random
 network of any shape does all of its work, and then its logits are overwritten such that its choices
-are what the shipped model chose. A drafter is right as often, and outputs are as long, as with the
-shipped model.
+are what the shipped model chose. A drafter is right at most as often, and outputs are as long, as
+with the shipped model.
 """
 
 from __future__ import annotations

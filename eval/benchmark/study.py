@@ -127,7 +127,8 @@ def replayed(
     lengths = {source: 1 + len(output) for source, output in outputs.items()}
     with _peers(other, options, outputs, lengths, limit) as (peers, missing):
         known = dict.fromkeys(options.precisions, outputs)
-        contenders = [*_ours(replays, models, known, options, limit, beams), *peers]
+        words = bundle.subwords
+        contenders = [*_ours(replays, models, known, options, limit, beams, words), *peers]
         timings = _measure(contenders, sources, options)
     for timing in timings:
         if timing.engine == Ours.engine and timing.strategy != Floor.strategy:

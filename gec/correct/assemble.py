@@ -185,6 +185,8 @@ class Assembler:
                     continue
                 if _invents(source[start:stop], new, plan.rule.speller, respelt):
                     continue
+                if _unpairs(source, start, stop, new):
+                    continue
                 known.append(self._evidence(source, reading, edit))
                 confidence = self.calibration(known[-1])
                 if confidence >= plan.rule.setting.least(known[-1].type):
@@ -255,6 +257,24 @@ def _letter_distance(old: str, new: str) -> float:
         less, more = down & level & full, (up | ~(level | down)) & full
         before = same
     return distance / max(len(old), len(new))
+
+
+def _unpairs(source: Sequence[str], start: int, stop: int, new: Sequence[str]) -> bool:
+    """Tell whether an edit changes brackets without bringing them nearer to pairs.
+
+    >>> _unpairs(["see", "[", "1", "]"], 3, 4, ["."]), _unpairs(["see", "1", ")"], 2, 3, ["."])
+    (True, False)
+    """
+    old, text, written = ("".join(words) for words in (source[start:stop], source, new))
+    for opening, closing in ("()", "[]", "{}"):
+        if all(old.count(mark) == written.count(mark) for mark in (opening, closing)):
+            continue
+        before = text.count(opening) - text.count(closing)
+        change = written.count(opening) - written.count(closing)
+        change -= old.count(opening) - old.count(closing)
+        if abs(before + change) >= abs(before):
+            return True
+    return False
 
 
 def _invents(

@@ -126,7 +126,7 @@ def _nucleus(found: Array, top_p: float) -> Array:
     Tokens that are all less likely than (1 - p) / V sum to less than 1 - p: none of them stays, so
     that only the few others are sorted. Half of that bound leaves room for rounding.
     """
-    kept = np.zeros_like(found)
+    kept = np.zeros(found.shape, found.dtype)
     size = found.shape[-1]
     least = (1 - top_p) / (2 * size)
     for row, into in zip(found.reshape(-1, size), kept.reshape(-1, size), strict=True):

@@ -79,9 +79,12 @@ class Place:
     foreseen: dict[int, int] = field(default_factory=dict)
     misses: int = 0
 
-    def follow(self, tokens: Sequence[int]) -> None:
+    def follow(self, tokens: Sequence[int], source: Sequence[int]) -> None:
         """Take note of a row's tokens, some of the last draft and what the verifier put behind."""
         gained = tokens[self.length :]
+        if tokens and not self.draft:  # another drafter began the row
+            self.copied = _common(tokens, source)
+            gained = tokens[self.copied :]
         self.length = len(tokens)
         accepted = _common(gained, self.draft)
         last = next((i for i in reversed(range(accepted)) if self.copies[i]), None)
@@ -89,6 +92,8 @@ class Place:
             self.copied, self.new = self.starts[last] + 1, tuple(gained[last + 1 :])
         else:
             self.new += tuple(gained)
+        if (old := len(self.new) - 2 * WINDOW) > 0:  # far from the source: as if one for one
+            self.copied, self.new = min(self.copied + old, len(source)), self.new[old:]
 
     def learn(self, choices: Sequence[int], accepted: int, source: Sequence[int], eos: int) -> None:
         """Take note of what the verifier chose behind the ``accepted`` tokens of the draft."""
@@ -101,8 +106,9 @@ class Place:
             return
         for start in self.starts[: accepted + 1]:
             self.foreseen.pop(start, None)
-        before = -1
-        for place in range(accepted + NEAR, min(len(choices), len(self.draft))):
+        first = accepted + NEAR
+        before = self.starts[first - 1] if first <= len(self.starts) else -1
+        for place in range(first, min(len(choices), len(self.draft))):
             start = self.starts[place]
             if start == before:  # a source token behind one foreseen before it
                 continue
@@ -177,7 +183,7 @@ class ReentryDrafter(Drafter):
     def propose(self, state: State) -> list[list[int]]:
         places: list[Place] = state.draft_memory
         for row, place in zip(state.rows, places, strict=True):
-            place.follow(row.tokens)
+            place.follow(row.tokens, row.source)
             begin = self._entry(row.source, row.tokens, place)
             self._draft(row.source, begin, place, state.eos_id)
         return [place.draft for place in places]
@@ -196,7 +202,7 @@ class ReentryDrafter(Drafter):
 
     def _entry(self, source: Sequence[int], tokens: Sequence[int], place: Place) -> int:
         """Return where in the source the copy goes on behind the row's tokens."""
-        begin = place.copied + self._stand_for(source[place.copied :], place.new)
+        begin = place.copied + self._stand_for(_window(source, place.copied), place.new)
         if not place.new or len(tokens) < 2 or (begin and source[begin - 1] == tokens[-1]):
             return begin
         last = list(tokens[-2:])
@@ -207,7 +213,7 @@ class ReentryDrafter(Drafter):
 
     def _stand_for(self, rest: Sequence[int], new: Sequence[int]) -> int:
         """Return how many tokens of the rest of the source new ones most likely stand for."""
-        count = reentry(rest[:WINDOW], new, self.kinds)
+        count = reentry(rest, new, self.kinds)
         if self.begins and count and rest[count - 1] != new[-1]:
             while count < len(rest) and not self.begins[rest[count]]:
                 count += 1
@@ -230,7 +236,7 @@ class ReentryDrafter(Drafter):
         while begin <= len(source):
             token = place.foreseen.get(begin)
             if token is not None:
-                count = self._stand_for(source[begin:], (token,))
+                count = self._stand_for(_window(source, begin), (token,))
                 add(token, begin, False)
                 begin += count
                 if token == eos:
@@ -239,6 +245,10 @@ class ReentryDrafter(Drafter):
                     continue
             add(source[begin] if begin < len(source) else eos, begin, True)
             begin += 1
+
+
+def _window(source: Sequence[int], begin: int) -> Sequence[int]:
+    return source[begin : begin + WINDOW]
 
 
 def _common(first: Sequence[int], second: Sequence[int]) -> int:

@@ -10,7 +10,7 @@ from fake_models import EOS, Rule, RuleModel, rewrites, sometimes, tiny_network
 from gec.decoding.acceptance import Conservative, Exact
 from gec.decoding.decoder import Decoder, LengthLimit
 from gec.decoding.drafters.copy import CopyDrafter
-from gec.decoding.drafters.reentry import MISSES, ReentryDrafter, reentry
+from gec.decoding.drafters.reentry import MISSES, WINDOW, Place, ReentryDrafter, reentry
 from gec.models.engines.verifier import TransformerVerifier
 
 SOURCE = [3, 4, 5, 6, 7, 8]
@@ -148,6 +148,40 @@ def test_a_network_that_is_foreseen_wrongly_is_soon_not_foreseen() -> None:
     [[found]] = Decoder(model, ReentryDrafter()).decode([LONG])
     assert list(found.tokens) == target
     assert len(found.steps) == 3 + MISSES  # one more, as an insertion is taken for a substitution
+
+
+def test_a_row_that_another_drafter_began_is_followed_from_where_it_is() -> None:
+    source = [*range(3, 103)]
+    place = Place()
+    place.follow(source[:60], source)
+    assert (place.copied, place.new) == (60, ())
+    place = Place()
+    place.follow([*source[:50], 200, 201], source)
+    assert (place.copied, place.new) == (50, (200, 201))
+
+
+def test_output_far_from_the_source_is_not_compared_for_ever() -> None:
+    source, place = [*range(3, 303)], Place()
+    for count in range(200):
+        place.follow([400] * count, source)
+        place.draft, place.starts, place.copies = [7], [0], [True]
+        assert len(place.new) <= 2 * WINDOW
+    assert place.copied == 199 - 2 * WINDOW
+    place.follow([400] * 400, source)
+    assert place.copied == len(source)
+
+
+def test_a_confirmed_insertion_stays_foreseen_at_the_edge() -> None:
+    """It stands before 18 in the draft, one place too near to the error to be looked at."""
+    source = [*range(10, 30)]
+    place = Place(foreseen={8: 99})
+    ReentryDrafter({99: 1})._draft(source, 4, place, EOS)
+    assert place.draft[:6] == [14, 15, 16, 17, 99, 18]
+    choices = [50, 15, 16, 17, 99, *place.draft[5:]]
+    for accepted in range(4):
+        place.foreseen = {8: 99}
+        place.learn([*place.draft[:accepted], 50, *choices[accepted + 1 :]], accepted, source, EOS)
+        assert place.foreseen.get(8) == 99
 
 
 def test_nothing_is_foreseen_where_the_source_may_stand_by_tolerance() -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+import re
 import sys
 from pathlib import Path
 
@@ -116,7 +117,7 @@ def test_names_that_the_model_cannot_spell_cost_no_correction_behind_them(
     found = corrector.correct(NAMES)
     first, last = NAMES[: NAMES.index(" Nowicki")], found.text[found.text.index(" Nowicki") :]
     assert found.text.startswith(first)  # the names stay
-    assert last.startswith(" Nowicki, and they were very happy because they have seen many")
+    assert re.match(" Nowicki, and they were very happy because they (have|had) seen many", last)
     assert not found.warnings
 
 

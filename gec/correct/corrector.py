@@ -121,7 +121,7 @@ class Corrector:
         sources are enough together (``most_tokens``) no more than these.
         """
         decoder = self._decoder
-        if self._tolerant:
+        if self._tolerant and tolerance:
             values = {**self._values, "tolerance": tolerance}
             decoder = make_decoder(self._parts, self._strategy, values, logprobs=True)
         size = max(1, len(sources)) if batch_size is None else batch_size

@@ -51,8 +51,7 @@ SMALL = (
 )  # fmt: skip
 """Kinds of words that a correction exchanges for one another or puts in, not for other words."""
 
-
-_ALIKE: Mapping[int, int] = {}
+_NO_KINDS: Mapping[int, int] = {}
 
 
 @dataclass(slots=True)
@@ -119,7 +118,7 @@ class Place:
                 self.foreseen[start] = choices[place]
 
 
-def reentry(window: Sequence[int], new: Sequence[int], kinds: Mapping[int, int] = _ALIKE) -> int:
+def reentry(window: Sequence[int], new: Sequence[int], kinds: Mapping[int, int] = _NO_KINDS) -> int:
     """Return how many tokens of ``window`` the tokens ``new`` most likely stand for.
 
     That is the beginning of the window at the least edit distance. Of two as near a substitution
@@ -166,7 +165,7 @@ class ReentryDrafter(Drafter):
         begins: for each id whether it begins a word, where most words are one piece; () otherwise.
     """
 
-    def __init__(self, kinds: Mapping[int, int] = _ALIKE, begins: Sequence[bool] = ()) -> None:
+    def __init__(self, kinds: Mapping[int, int] = _NO_KINDS, begins: Sequence[bool] = ()) -> None:
         self.kinds, self.begins = kinds, begins
 
     @classmethod

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import csv
 import json
+from collections.abc import Callable
 from dataclasses import replace
+from itertools import count
 from pathlib import Path
 
 import numpy as np
@@ -44,6 +46,21 @@ def some_examples(count: int = 90) -> Examples:
         source = draw.integers(4, 30, draw.integers(2, 8)).tolist()
         examples.add(number % 3 // 2, source, [8 if i == 7 else i for i in source])
     return examples
+
+
+def half_seconds() -> Callable[[], float]:
+    """Return a clock that goes on by half a second a question, so that a step takes as long."""
+    return count(0.5, 0.5).__next__
+
+
+def prepared(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, more: str = "") -> tuple[Path, Path]:
+    """Write a recipe with ``more`` settings of its training, and examples; the base is random."""
+    recipe, packed = tmp_path / "r.toml", tmp_path / "packed"
+    recipe.write_text(RECIPE + more)
+    packed.mkdir()
+    some_examples().save(packed / "examples.npz")
+    monkeypatch.setattr(pretrained, "load", lambda _: (CONFIG, random_state(), None))
+    return recipe, packed
 
 
 def random_state() -> dict[str, Tensor]:
@@ -117,24 +134,10 @@ def test_epochs_take_whole_parts_and_go_through_shares() -> None:
 def test_it_learns_and_a_resumed_run_is_the_same_run(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    recipe, packed = tmp_path / "r.toml", tmp_path / "packed"
-    recipe.write_text(RECIPE)
-    packed.mkdir()
-    some_examples().save(packed / "examples.npz")
-    monkeypatch.setattr(pretrained, "load", lambda _: (CONFIG, random_state(), None))
+    recipe, packed = prepared(tmp_path, monkeypatch)
     steps = 24
 
-    class Clock:
-        """Every step takes a second, by this clock."""
-
-        now = 0.0
-
-        @classmethod
-        def monotonic(cls) -> float:
-            cls.now += 0.5
-            return cls.now
-
-    monkeypatch.setattr(finetune.time, "monotonic", Clock.monotonic)
+    monkeypatch.setattr(finetune.time, "monotonic", half_seconds())
     budget = steps * 0.5
 
     def run(out: Path, **options: object) -> finetune.Progress:
@@ -238,24 +241,10 @@ def test_held_out_pairs_are_scored_as_a_plain_pass_scores_them() -> None:
 def test_a_run_validates_on_the_way_and_at_its_end(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    recipe, packed = tmp_path / "r.toml", tmp_path / "packed"
-    recipe.write_text(RECIPE + 'validate_every = "4s"\n')
-    packed.mkdir()
-    some_examples().save(packed / "examples.npz")
+    recipe, packed = prepared(tmp_path, monkeypatch, 'validate_every = "4s"\n')
     some_examples(12).save(packed / "held_out.npz")
-    monkeypatch.setattr(pretrained, "load", lambda _: (CONFIG, random_state(), None))
 
-    class Clock:
-        """Time goes on by half a second a question."""
-
-        now = 0.0
-
-        @classmethod
-        def monotonic(cls) -> float:
-            cls.now += 0.5
-            return cls.now
-
-    monkeypatch.setattr(finetune.time, "monotonic", Clock.monotonic)
+    monkeypatch.setattr(finetune.time, "monotonic", half_seconds())
     finetune.train(recipe, packed, tmp_path / "out", budget=10)
     rows = list(csv.DictReader((tmp_path / "out" / "validation.csv").read_text().splitlines()))
     assert [(row["step"], row["part"]) for row in rows] == [
@@ -269,14 +258,10 @@ def test_a_run_validates_on_the_way_and_at_its_end(
 def test_held_out_pairs_of_another_preparation_are_refused(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    recipe, packed = tmp_path / "r.toml", tmp_path / "packed"
-    recipe.write_text(RECIPE)
-    packed.mkdir()
-    some_examples().save(packed / "examples.npz")
+    recipe, packed = prepared(tmp_path, monkeypatch)
     other = some_examples(12)
     other.names = ["a", "c"]
     other.save(packed / "held_out.npz")
-    monkeypatch.setattr(pretrained, "load", lambda _: (CONFIG, random_state(), None))
     with pytest.raises(ConfigError, match="other parts"):
         finetune.train(recipe, packed, tmp_path / "out", budget=1)
     recipe.write_text(RECIPE + 'validate_every = "0s"\n')

@@ -12,10 +12,11 @@ import time
 from collections.abc import Sequence
 from pathlib import Path
 
+from gec.decoding.parts import Parts
 from gec.decoding.strategies import make_decoder
 from gec.errors import ConfigError, DataError, InputError
 from gec.models.engines.inference import prepare
-from gec.models.load import generation
+from gec.models.load import generation, light
 from gec.models.load.device import device_of
 from gec.models.training.parallel_corpora import packed_pairs
 
@@ -33,9 +34,9 @@ def distill(
 ) -> int:
     """Write ``source TAB output`` for every source, in order; return how many were left to do.
 
-    On a CPU the bundle's network is for inference only from then on
-    (:mod:`gec.models.engines.inference`). A source of no tokens, or of more than the bundle was
-    trained on, has the empty output.
+    On a CPU the engine without torch decodes, in float32, where it runs the network; else the
+    network is for inference only from then on (:mod:`gec.models.engines.inference`). A source of no
+    tokens, or of more than the bundle was trained on, has the empty output.
 
     Raises:
         ConfigError: ``out`` exists and ``resume`` is not set.
@@ -44,11 +45,11 @@ def distill(
     if out.exists() and not resume:
         raise ConfigError(f"{out} exists: go on with --resume or choose another file")
     done = _done(out, sources)
-    prepare(bundle.network)
+    parts = _parts(bundle)
     if beam_size == 1:
-        decoder = make_decoder(bundle.parts(), "greedy")
+        decoder = make_decoder(parts, "greedy")
     else:
-        decoder = make_decoder(bundle.parts(), "beam", {"beam_size": beam_size})
+        decoder = make_decoder(parts, "beam", {"beam_size": beam_size})
     longest = min(bundle.config.get("longest", sys.maxsize), decoder.model.max_positions - 1)
     out.parent.mkdir(parents=True, exist_ok=True)
     began, before = time.monotonic(), done
@@ -68,6 +69,16 @@ def distill(
     if sys.stderr.isatty():
         print(file=sys.stderr)
     return done - before
+
+
+def _parts(bundle: generation.GenerationBundle) -> Parts:
+    """Return the verifier alone, in the fastest engine that runs it."""
+    network = bundle.network
+    if light.refusal(network.config, network.device.type, "fp32") is None:
+        model = light.verifier_of(light.from_torch(network, "fp32"))
+        return Parts(bundle.name, model, limit=bundle.limit)
+    prepare(network)
+    return bundle.parts()
 
 
 def _done(out: Path, sources: Sequence[str]) -> int:

@@ -82,7 +82,7 @@ class LightVerifier:
 
 
 @dataclass(slots=True)
-class _Prefixed:
+class Prefixed:
     """Rows of a decoder alone; per row what stands before its output, and whether it is cached."""
 
     rows: Memory
@@ -111,14 +111,14 @@ class LightDecoder(LightVerifier):
         # source and output share the positions, each may have half of them
         self.max_positions = (config.max_positions - len(config.separator)) // 2
 
-    def start(self, sources: Sequence[Sequence[int]]) -> _Prefixed:
+    def start(self, sources: Sequence[Sequence[int]]) -> Prefixed:
         """Lay the sources out."""
         prefixes = [[self.config.bos_id, *source, *self._between] for source in sources]
         rows = self.network.start(len(sources), self.threads)
-        return _Prefixed(rows, prefixes, [False] * len(sources))
+        return Prefixed(rows, prefixes, [False] * len(sources))
 
     def verify(
-        self, memory: _Prefixed, tokens: Sequence[Sequence[int]], starts: Sequence[int]
+        self, memory: Prefixed, tokens: Sequence[Sequence[int]], starts: Sequence[int]
     ) -> LightScores:
         """Return the scores of a block."""
         blocks, places = [], []
@@ -131,20 +131,20 @@ class LightDecoder(LightVerifier):
         hidden = self.network.verify(memory.rows, blocks, places, self.threads, wanted)
         return LightScores.of(self.network, hidden, tokens, self.eos_id)
 
-    def select(self, memory: _Prefixed, rows: Sequence[int]) -> _Prefixed:
+    def select(self, memory: Prefixed, rows: Sequence[int]) -> Prefixed:
         """Return the memory of the given rows."""
         self.network.select(memory.rows, rows)
-        return _Prefixed(
+        return Prefixed(
             memory.rows,
             [memory.prefixes[row] for row in rows],
             [memory.cached[row] for row in rows],
         )
 
-    def join(self, memory: _Prefixed, other: _Prefixed) -> _Prefixed:
+    def join(self, memory: Prefixed, other: Prefixed) -> Prefixed:
         """Return the memory of both memories' rows."""
         self.network.join(memory.rows, other.rows)
         prefixes, cached = memory.prefixes + other.prefixes, memory.cached + other.cached
-        return _Prefixed(memory.rows, prefixes, cached)
+        return Prefixed(memory.rows, prefixes, cached)
 
 
 @dataclass(frozen=True, slots=True)

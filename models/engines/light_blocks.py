@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gec.errors import ModelError
-from gec.models.engines.light import LightVerifier
+from gec.models.engines.light import LightDecoder, LightVerifier, Prefixed
 from gec.models.native import threads
 from gec.models.native.network import Memory, NativeNetwork
 from gec.models.network.nat_config import NatConfig
@@ -26,32 +26,69 @@ from gec.models.network.transformer_config import TransformerConfig
 Array = NDArray[Any]
 
 
-class RememberingVerifier(LightVerifier):
-    """A verifier that keeps its last encoder output for a drafter that shares its encoder.
+@dataclass(frozen=True, slots=True)
+class States:
+    """What a verifier made of some sources.
+
+    Attributes:
+        sources: the sources.
+        lengths: how many states each has.
+        states: all of them, one after another, [N, D].
+    """
+
+    sources: list[tuple[int, ...]]
+    lengths: list[int]
+    states: Array
+
+
+class _Remembering:
+    """A verifier that keeps the states of its last sources for a drafter without an encoder.
 
     The loop starts the same sources in the verifier and then in the drafter.
     """
 
-    _last: tuple[list[tuple[int, ...]], Array] | None = None
+    network: NativeNetwork
+    _last: States | None = None
 
-    def start(self, sources: Sequence[Sequence[int]]) -> Memory:
-        """Encode the sources."""
-        return self._encode(sources)[0]
+    def start(self, sources: Sequence[Sequence[int]]) -> Any:
+        """Read the sources."""
+        memory, self._last = self._read(sources)
+        return memory
 
-    def encoded(self, sources: Sequence[Sequence[int]]) -> Array:
-        """Return the encoder's output of the sources and their EOS, one after another, [N, D]."""
+    def encoded(self, sources: Sequence[Sequence[int]]) -> States:
+        """Return the states of sources."""
         last = self._last  # another thread may replace it at any time
-        if last is not None and last[0] == [tuple(source) for source in sources]:
-            return last[1]
-        return self._encode(sources)[1]
+        if last is not None and last.sources == [tuple(source) for source in sources]:
+            return last
+        return self._read(sources)[1]
 
-    def _encode(self, sources: Sequence[Sequence[int]]) -> tuple[Memory, Array]:
-        """Encode the sources and remember the encoder's output."""
+    def _read(self, sources: Sequence[Sequence[int]]) -> tuple[Any, States]:
+        raise NotImplementedError
+
+
+class RememberingVerifier(_Remembering, LightVerifier):
+    """An encoder-decoder; the states are the encoder's output of a source and its EOS."""
+
+    def _read(self, sources: Sequence[Sequence[int]]) -> tuple[Memory, States]:
         ended = [[*source, self.eos_id] for source in sources]
         states: Array = np.empty((sum(map(len, ended)), self.network.width), np.float32)
         memory = self.network.start(ended, self.threads, states)
-        self._last = [tuple(source) for source in sources], states
-        return memory, states
+        return memory, States([tuple(s) for s in sources], [len(row) for row in ended], states)
+
+
+class RememberingDecoder(_Remembering, LightDecoder):
+    """A decoder alone, which reads the sources when it starts.
+
+    The states are those of its last layer, of all that stands before an output's first token.
+    """
+
+    def _read(self, sources: Sequence[Sequence[int]]) -> tuple[Prefixed, States]:
+        memory: Prefixed = LightDecoder.start(self, sources)
+        lengths = [len(prefix) for prefix in memory.prefixes]
+        zeros = [0] * len(lengths)
+        states = self.network.verify(memory.rows, memory.prefixes, zeros, self.threads)
+        memory.cached = [True] * len(lengths)
+        return memory, States([tuple(source) for source in sources], lengths, states)
 
 
 @dataclass(slots=True)
@@ -66,14 +103,17 @@ class LightBlocks:
     """Meets :class:`gec.decoding.drafters.nat.BlockModel` with a network in C.
 
     Args:
-        verifier: whose encoder output is read if the drafter has no encoder.
+        verifier: whose states of the source are read if the drafter has no encoder.
 
     Raises:
         ModelError: it has no encoder, and no verifier, or none of its width, is given.
     """
 
     def __init__(
-        self, network: NativeNetwork, nat: NatConfig, verifier: RememberingVerifier | None = None
+        self,
+        network: NativeNetwork,
+        nat: NatConfig,
+        verifier: RememberingVerifier | RememberingDecoder | None = None,
     ) -> None:
         config = network.config
         assert isinstance(config, TransformerConfig)
@@ -96,9 +136,8 @@ class LightBlocks:
             ended = [[*source, self.eos_id] for source in sources]
             rows = self.network.start(ended, threads.count())
         else:
-            lengths = [len(source) + 1 for source in sources]
-            states = self._verifier.encoded(sources)
-            rows = self.network.start_encoded(lengths, states, threads.count())
+            read = self._verifier.encoded(sources)
+            rows = self.network.start_encoded(read.lengths, read.states, threads.count())
         return BlocksMemory(rows, [0] * len(sources))
 
     def draft(

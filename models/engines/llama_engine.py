@@ -12,8 +12,10 @@ from dataclasses import dataclass
 
 import torch
 from torch import Tensor
+from torch.nn.utils.rnn import pad_sequence
 
-from gec.models.engines.engine import Block
+from gec.models.engines.eager import Encoded
+from gec.models.engines.engine import Block, key_mask
 from gec.models.network.cache import Positions, SelfCache
 from gec.models.network.llama import Llama
 
@@ -77,3 +79,39 @@ class LlamaEngine:
         for cache, more in zip(memory.caches, other.caches, strict=True):
             cache.join(more)
         return Memory(memory.caches, memory.prefixes + other.prefixes, memory.cached + other.cached)
+
+
+class RememberingLlamaEngine(LlamaEngine):
+    """An engine that reads sources when it starts, and keeps their states for a drafter.
+
+    The loop starts the same sources in the verifier and then in the drafter, whose attention to the
+    source reads what the verifier's last layer made of it. A source has as many states as it has
+    tokens, and those of what stands around it before the separator's last token.
+    """
+
+    _last: tuple[list[tuple[int, ...]], Encoded] | None = None
+
+    def start(self, sources: Sequence[Sequence[int]]) -> Memory:
+        """Read the sources."""
+        memory, encoded = self._read(sources)
+        self._last = [tuple(source) for source in sources], encoded
+        return memory
+
+    @torch.inference_mode()
+    def encoded(self, sources: Sequence[Sequence[int]]) -> Encoded:
+        """Return the last states of the sources [B, S, D]."""
+        last = self._last  # another thread may replace it at any time
+        if last is not None and last[0] == [tuple(source) for source in sources]:
+            return last[1]
+        return self._read(sources)[1]
+
+    def _read(self, sources: Sequence[Sequence[int]]) -> tuple[Memory, Encoded]:
+        memory = super().start(sources)
+        lengths = [len(prefix) for prefix in memory.prefixes]
+        memory.cached = [True] * len(lengths)
+        # what stands before the output has places below its first one
+        block = Block(memory.prefixes, [-length for length in lengths])
+        states = self.run(memory, block)
+        if block.ragged:
+            states = pad_sequence(list(torch.split(states, lengths)), batch_first=True)  # [B, S, D]
+        return memory, Encoded(states, lengths, key_mask(lengths, max(lengths), states.device))

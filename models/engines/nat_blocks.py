@@ -7,15 +7,29 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any, Protocol
 
 import torch
 from torch import Tensor
 
 from gec.errors import ModelError
-from gec.models.engines.eager import EagerEngine, Memory, RememberingEngine
+from gec.models.engines.eager import EagerEngine, Encoded, Memory
 from gec.models.engines.engine import padded
 from gec.models.network.cache import Positions
 from gec.models.network.nat import NatTransformer, block_mask
+
+
+class Reader(Protocol):
+    """An engine that keeps what it made of the last sources (``RememberingEngine``).
+
+    Attributes:
+        network: its network, for the width.
+    """
+
+    network: Any
+
+    def encoded(self, sources: Sequence[Sequence[int]]) -> Encoded:
+        """Return the states of sources (ids without EOS)."""
 
 
 @dataclass(slots=True)
@@ -30,13 +44,13 @@ class TransformerBlocks:
     """Meets :class:`gec.decoding.drafters.nat.BlockModel` with a :class:`NatTransformer`.
 
     Args:
-        verifier: whose encoder output is read where the drafter has no encoder.
+        verifier: whose states of the source are read where the drafter has no encoder.
 
     Raises:
         ModelError: it has no encoder and no (fitting) verifier is given.
     """
 
-    def __init__(self, network: NatTransformer, verifier: RememberingEngine | None = None) -> None:
+    def __init__(self, network: NatTransformer, verifier: Reader | None = None) -> None:
         self.network = network.eval()
         config = network.config
         self.bos_id, self.eos_id = config.bos_id, config.eos_id

@@ -125,7 +125,7 @@ def _check_parts(contents: GenerationContents) -> None:
     """Raise ModelError if a decoder alone has parts that only an encoder-decoder runs with."""
     if not isinstance(contents.architecture, LlamaConfig):
         return
-    parts = [name for name in ("heads", "early_exit") if name in contents.config]
+    parts = [str(name) for name in ("heads", "early_exit") if name in contents.config]
     parts += ["drafter/"] * contents.has_drafter
     if parts:
         raise ModelError(

@@ -21,6 +21,7 @@ from gec.models.native.threads import use as use_threads
 if TYPE_CHECKING:
     from gec.decoding.model import Model
     from gec.generate.generator import Generator
+    from gec.models.engines.inference import Network
     from gec.models.load.bundle import Contents
     from gec.models.network.transformer import Transformer
     from gec.text.spelling import Speller
@@ -259,7 +260,9 @@ def load_generation_parts(
     bundle = generation.load(name_or_path, device=chosen, dtype=dtype)
     parameters = count_parameters(bundle.network)
     about = _about_generation(bundle.config, bundle.name, parameters, str(chosen), precision)
-    for network in filter(None, (bundle.network, bundle.nat, *bundle.smaller.values())):
+    networks: list[Network] = [bundle.network, *bundle.smaller.values()]
+    networks += [bundle.nat] if bundle.nat is not None else []
+    for network in networks:
         prepare(network)
     return bundle.parts(), bundle.vocabulary, about
 

@@ -10,9 +10,12 @@ from fake_models import tiny_network
 
 from gec.models.load.generation import GenerationBundle
 from gec.models.network.heads import Heads
+from gec.models.network.llama import Llama, LlamaConfig
 from gec.models.network.nat import NatConfig, NatTransformer
 from gec.models.network.transformer import TransformerConfig
-from gec.text.vocabulary import Vocabulary
+from gec.text.byte_pairs import BytePairs
+from gec.text.subwords import BYTE_OF
+from gec.text.vocabulary import PretrainedVocabulary, Vocabulary
 
 WORDS = {
     "one": "eins", "two": "zwei", "dogs": "Hunde", "cats": "Katzen", "the": "die", "see": "sehen",
@@ -109,3 +112,40 @@ def random_bundle(
     if heads:
         bundle.heads = Heads(3, network.config.width, 16).eval()
     return bundle
+
+
+def byte_pairs() -> BytePairs:
+    """Return a decoder's vocabulary: three special tokens, all bytes, a few merges."""
+    merges = [("t", "h"), ("Ġ", "th"), ("Ġth", "e"), ("Ġ", "d"), ("o", "g"), ("Ġd", "og")]
+    pieces = ["<|end|>", "<|start|>", "<|stop|>", *sorted(BYTE_OF), *map("".join, merges)]
+    return BytePairs.of({piece: i for i, piece in enumerate(pieces)}, merges)
+
+
+def deep_bundle(task: str = "summarization") -> GenerationBundle:
+    """Return a decoder alone of random weights, which often copies, and two smaller ones."""
+    words = PretrainedVocabulary(byte_pairs())
+    network = tiny_llama(5, len(words), layers=3)
+    config = {
+        "name": "deep", "task": task, "source_language": "en", "target_language": "en",
+        "network": network.config.to_dict(), "longest": 50, "split": False,
+        "limit": {"ratio": 0.5, "extra": 9},
+    }  # fmt: skip
+    made = GenerationBundle("deep", config, network, words)
+    made.smaller = {
+        "small": tiny_llama(6, len(words), width=16, heads=2, kv_heads=1, layers=1),
+        "medium": tiny_llama(5, len(words), layers=2),
+    }
+    return made
+
+
+def tiny_llama(seed: int, entries: int, **settings: int) -> Llama:
+    """Return a random decoder whose embedding outweighs what attention adds."""
+    shape = {"width": 48, "heads": 6, "kv_heads": 2, "ffn_width": 64, "layers": 2} | settings
+    config = LlamaConfig(vocab_size=entries, max_positions=160, separator=(7, 9), **shape)
+    torch.manual_seed(seed)
+    network = Llama(config)
+    for parameter in network.parameters():
+        torch.nn.init.normal_(parameter, std=0.25 if parameter.ndim > 1 else 0.5)
+        with torch.no_grad():  # float16 holds them
+            parameter.copy_(parameter.half())
+    return network.eval()

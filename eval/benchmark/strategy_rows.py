@@ -86,7 +86,9 @@ def default_strategies(parts: Parts, task: str = "translation") -> list[str]:
     """Return the papers' rows that a bundle has the parts for."""
     names = [BASE, GREEDY]
     if task == "simplification":  # whose outputs are copies for the most part
-        names += ["iad", "iad-paper", "speculative-beam"]
+        names += ["iad", "iad-paper", "lookup", "speculative-beam"]
+    if task == "summarization":  # whose outputs take words from all over the source
+        names += ["iad", "lookup"]
     if parts.blocks is not None:
         most = parts.blocks.block
         names += ["nat", *(f"gad:k={k}" for k in (5, 10, 15, 20, 25, 30) if k <= most)]

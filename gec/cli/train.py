@@ -19,7 +19,11 @@ SUMMARY = "Train a model from a recipe."
 def add_options(parser: Parser) -> None:
     add = parser.add_argument
     add("recipe", metavar="RECIPE", help="a recipe, a TOML file")
-    add("--data", metavar="DIR", help="prepared data (gec data prepare), for a correction recipe")
+    add(
+        "--data",
+        metavar="DIR",
+        help="prepared data (gec data prepare), for a recipe that corrects or fine-tunes",
+    )
     add("--data-dir", metavar="DIR", help="raw corpora, for a recipe that generates")
     add("--out", required=True, metavar="DIR", help="where checkpoints and logs go")
     add(

@@ -113,7 +113,12 @@ ROLLBACK = Option(
 )
 
 TOLERANCE = Option("tolerance", not_negative, 0.0, "nats a copied token may be behind the best")
-K = Option("k", positive, None, "tokens drafted at once (default: as many as were trained)")
+K = Option(
+    "k",
+    positive,
+    None,
+    "tokens drafted at once (default: as many as were trained, lookup 8)",
+)
 BETA = Option("beta", positive, 3, "a drafted token must be among the verifier's best BETA")
 TAU = Option("tau", not_negative, 1.0, "and at most TAU nats behind its best")
 LITERAL = Option("literal", switch, False, "yes: the drafter's log-probability, as in the paper")

@@ -40,6 +40,12 @@ def reentered(parts: Parts, _values: Values) -> Drafter:
     return ReentryDrafter() if parts.words is None else ReentryDrafter.of(parts.words)
 
 
+def looked_up(_parts: Parts, values: Values) -> Drafter:
+    from gec.decoding.drafters.lookup import LookupDrafter
+
+    return LookupDrafter() if values["k"] is None else LookupDrafter(values["k"])
+
+
 def blocks(parts: Parts, values: Values) -> Drafter:
     from gec.decoding.drafters.nat import NatDrafter
 
@@ -176,7 +182,7 @@ def _candidates(parts: Parts) -> list[str]:
         found += ["speculative:gamma=2", "speculative:gamma=4"]
     if len(parts.smaller) > 1:
         found.append("hierarchical:gamma=3")
-    return [*found, "iad"]
+    return [*found, "lookup:k=8", "iad"]
 
 
 # -------------------------------------------------------------------------------- acceptance rules

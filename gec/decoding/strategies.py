@@ -115,6 +115,7 @@ STRATEGIES: dict[str, Strategy] = {
     "greedy": Strategy(make.no_draft, make.exact, _always("exact")),
     "beam": Strategy(make.no_draft, make.beam, _always("beam"), (o.BEAM_SIZE, o.LENGTH_PENALTY)),
     "iad-paper": Strategy(make.copied, make.tolerant, _exact_unless("tolerance"), (o.TOLERANCE,)),
+    "lookup": Strategy(make.looked_up, make.exact, _always("exact"), (o.K,)),
     "gad": Strategy(make.blocks, make.exact, _always("exact"), (o.K,), (BLOCKS,)),
     "gad++": Strategy(
         make.blocks,

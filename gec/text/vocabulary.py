@@ -2,7 +2,8 @@
 
 Translation needs no words: case and inflection markers and words with offsets, which
 :class:`gec.text.subwords.Subwords` adds for English, would only hinder it. A model that starts from
-a corrector's weights keeps the corrector's vocabulary, :class:`CorrectorVocabulary`.
+a corrector's weights keeps the corrector's vocabulary, :class:`CorrectorVocabulary`, and one that
+starts from a pretrained decoder keeps that one's, :class:`PretrainedVocabulary`.
 """
 
 from __future__ import annotations
@@ -15,10 +16,12 @@ from typing import Protocol
 from tokenizers import Tokenizer, decoders, models, normalizers, pre_tokenizers, trainers
 
 from gec.errors import ConfigError, ModelError
+from gec.text.byte_pairs import BytePairs
 from gec.text.subwords import (
     INFLECTION_TABLES,
     INFLECTIONS,
     Subwords,
+    WordCodec,
     check_byte_level,
     has_inflections,
 )
@@ -130,39 +133,46 @@ class Vocabulary:
         return cls(tokenizer)
 
 
-class CorrectorVocabulary:
-    """A corrector's subwords for whole texts, which are split into words at blanks alone.
+class WordVocabulary:
+    """Words' subwords for whole texts, which are split into words at blanks alone.
 
     So a comma belongs to the word before it, and text comes back as from :class:`Vocabulary`.
+
+    Attributes:
+        words: what gives a word its ids.
     """
 
-    def __init__(self, subwords: Subwords) -> None:
-        self._subwords = subwords
+    def __init__(self, words: WordCodec) -> None:
+        self.words = words
 
     def __len__(self) -> int:
-        return len(self._subwords)
+        return len(self.words)
 
     @property
     def fingerprint(self) -> str:
         """A hash; two vocabularies have the same one only if they give every text the same ids."""
-        return self._subwords.fingerprint
+        return self.words.fingerprint
 
     def encode(self, text: str) -> list[int]:
         """Return the ids of a text, without BOS and EOS; lone surrogates become question marks."""
         text = unicodedata.normalize("NFC", text.encode("utf-8", "replace").decode())
-        return self._subwords.encode(text.split())
+        return self.words.encode(text.split())
 
     def decode(self, ids: Sequence[int]) -> str:
-        """Return the text of any ids; special tokens give none, broken UTF-8 U+FFFD."""
-        return " ".join(" ".join(self._subwords.decode(ids)).split())
+        """Return the text of any ids; a corrector's markers give none, broken UTF-8 U+FFFD."""
+        return " ".join(" ".join(self.words.decode(ids)).split())
 
     def pieces(self, ids: Sequence[int]) -> list[str]:
         """Return ids as readable strings, for traces; a broken character is U+FFFD."""
-        return self._subwords.pieces(ids)
+        return self.words.pieces(ids)
 
     def save(self, folder: Path) -> None:
-        """Write ``tokenizer.json`` and ``inflections.tsv``."""
-        self._subwords.save(folder)
+        """Write ``tokenizer.json``, and a corrector's ``inflections.tsv``."""
+        self.words.save(folder)
+
+
+class CorrectorVocabulary(WordVocabulary):
+    """A corrector's subwords: markers of case and inflection stand beside base forms."""
 
     @classmethod
     def load(cls, folder: Path) -> CorrectorVocabulary:
@@ -170,10 +180,19 @@ class CorrectorVocabulary:
         return cls(Subwords.load(folder))
 
 
-OwnVocabulary = Vocabulary | CorrectorVocabulary
+class PretrainedVocabulary(WordVocabulary):
+    """A pretrained decoder's byte-level BPE. It has no mark for special tokens: they are text."""
+
+    @classmethod
+    def load(cls, folder: Path) -> PretrainedVocabulary:
+        """Read ``tokenizer.json``; raises ModelError if the file is missing or broken."""
+        return cls(BytePairs.load(folder))
+
+
+OwnVocabulary = Vocabulary | CorrectorVocabulary | PretrainedVocabulary
 """The vocabularies that a bundle trained here can have."""
 
 
-def load_vocabulary(folder: Path) -> OwnVocabulary:
-    """Read the vocabulary of a packed folder or a bundle; raises ModelError if that fails."""
+def load_vocabulary(folder: Path) -> Vocabulary | CorrectorVocabulary:
+    """Read the vocabulary of an encoder-decoder's packed folder or bundle, or raise ModelError."""
     return (CorrectorVocabulary if has_inflections(folder) else Vocabulary).load(folder)

@@ -129,12 +129,15 @@ def counted(parts: Parts) -> tuple[Parts, list[Counted]]:
     Other drafters (blocks, heads, an early exit) are left out, because nothing counts their work.
 
     Raises:
-        ModelError: the verifier is not a bare Transformer.
+        ModelError: the verifier is not a bare encoder-decoder.
     """
     pairs = [(model, _config_of(model)) for model in (parts.model, *parts.smaller)]
     models = [Counted(model, config) for model, config in pairs if config is not None]
     if not models or models[0].model is not parts.model:
-        raise ModelError(f"the work of {parts.name} is not counted: ids stand before its outputs")
+        raise ModelError(
+            f"the work of {parts.name} is not counted: it is a decoder alone, or ids stand before "
+            "its outputs"
+        )
     verifier, *smaller = models
     return (
         replace(parts, model=verifier, smaller=tuple(smaller), blocks=None, heads=None, early=None),

@@ -116,14 +116,11 @@ def assemble(folder: Path, out: Path, given: Path | None = None) -> None:
         raise ModelError(f"{folder} is an update of another network than {source.package}")
     with guarded(f"cannot use {folder / 'update.safetensors'}"):
         state = expand(base, load_file(folder / "update.safetensors"))
-    network = Llama(architecture)
-    network.load_state_dict(state | {"output.weight": state["embedding.weight"]})
-    network.restore_buffers()
     words_from = places.find(str(parts)) if parts else None
     made = bundle.Bundle(
         folder.name,
         config | {"update": digest_of(folder), "network": architecture.to_dict()},
-        network.eval(),
+        Llama.of(architecture, state).eval(),
         words,
         Speller.load(words_from) if words_from else None,
         NGrams.load(words_from) if words_from else None,

@@ -50,6 +50,7 @@ __all__ = [
     "PRECISIONS",
     "Bundle",
     "Contents",
+    "architecture_of",
     "check_vocabulary",
     "find",
     "is_corrector",
@@ -151,21 +152,13 @@ class Contents:
         """
         import torch
 
-        from gec.models.load.weights import laid_out, read_weights
-        from gec.models.network.llama import Llama
-        from gec.models.network.transformer import Transformer
+        from gec.models.load.weights import read_network
 
-        with laid_out():
-            network: Network = (
-                Llama(self.architecture)
-                if isinstance(self.architecture, LlamaConfig)
-                else Transformer(self.architecture)
-            )
-        read_weights(network, self.weights, dtype or torch.float32)
+        network = read_network(self.architecture, self.weights, dtype or torch.float32)
         return Bundle(
             self.folder.name,
             self.config,
-            network.to(device).eval(),
+            network.to(device),
             self.subwords,
             self.speller,
             self.ngrams,
@@ -206,7 +199,7 @@ def read(name_or_path: str) -> Contents:
         needless = read_kinds(config.get("needless", {}))
     except ConfigError as error:
         raise ModelError(f"{folder / 'config.json'}, needless: {error}") from error
-    architecture = _architecture(config["network"], folder / WEIGHTS)
+    architecture = architecture_of(config["network"], folder / WEIGHTS)
     foreign = config.get("tokenizer")
     subwords = _codec(folder, architecture, foreign)
     check_vocabulary(folder, len(subwords), architecture, exactly=not foreign)
@@ -223,8 +216,12 @@ def read(name_or_path: str) -> Contents:
     )
 
 
-def _architecture(values: dict[str, Any], weights: Path) -> TransformerConfig | LlamaConfig:
-    """Return a network's settings, checked against the file that holds its weights."""
+def architecture_of(values: dict[str, Any], weights: Path) -> TransformerConfig | LlamaConfig:
+    """Return a network's settings, checked against the file that holds its weights.
+
+    Raises:
+        ModelError: settings that make no sense, or the file is too small for such a network.
+    """
     if values.get("family") == "llama":
         llama = LlamaConfig.from_dict(values)
         llama.check_size(weights)

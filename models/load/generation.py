@@ -1,8 +1,10 @@
 """Bundles that generate: translation, summarization, simplification.
 
-A folder as in :mod:`gec.models.load.bundle`, whose ``tokenizer.json`` is a
-:class:`~gec.text.vocabulary.Vocabulary` (with ``inflections.tsv`` beside it a corrector's,
-:class:`~gec.text.vocabulary.CorrectorVocabulary`), with optional parts that speed decoding up:
+A folder as in :mod:`gec.models.load.bundle`. Its network is an encoder-decoder, whose
+``tokenizer.json`` is a :class:`~gec.text.vocabulary.Vocabulary` (with ``inflections.tsv`` beside it
+a corrector's, :class:`~gec.text.vocabulary.CorrectorVocabulary`), or a decoder alone (``family`` of
+its ``network`` is "llama"), with a :class:`~gec.text.vocabulary.PretrainedVocabulary`. Optional
+parts speed decoding up; a decoder alone may have smaller models only:
 
 - ``drafter/``: ``config.json`` and ``model.safetensors`` of a network that drafts for this one
   (``kind``: "nat"), with the fingerprint of the vocabulary they share; a converted model may have
@@ -15,7 +17,7 @@ A folder as in :mod:`gec.models.load.bundle`, whose ``tokenizer.json`` is a
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -29,6 +31,7 @@ from gec.errors import ModelError
 from gec.models.engines.eager import RememberingEngine
 from gec.models.engines.exit_verifier import EarlyExitVerifier
 from gec.models.engines.heads_verifier import HeadsVerifier
+from gec.models.engines.inference import Network
 from gec.models.engines.nat_blocks import TransformerBlocks
 from gec.models.engines.quantization import check_finite, count_parameters
 from gec.models.engines.verifier import Verifier
@@ -38,11 +41,13 @@ from gec.models.load.generation_contents import (
     fingerprint,
     limits,
     read,
+    words_of,
 )
 from gec.models.load.prefixes import prefixed
 from gec.models.load.verifiers import engine, verifier
 from gec.models.load.weights import (
     laid_out,
+    read_network,
     read_tensors,
     read_weights,
     reason,
@@ -82,11 +87,11 @@ class GenerationBundle:
 
     name: str
     config: dict[str, Any]
-    network: Transformer
+    network: Network
     vocabulary: TextCodec
     nat: NatTransformer | None = None
     heads: Heads | None = None
-    smaller: dict[str, Transformer] = field(default_factory=dict)
+    smaller: dict[str, Network] = field(default_factory=dict)
 
     @property
     def limit(self) -> LengthLimit:
@@ -99,30 +104,36 @@ class GenerationBundle:
         Raises:
             ModelError: the drafter or the heads do not fit the network.
         """
-        runs = engine(self.network)
-        model = prefixed(Verifier(runs), self.network.config)
+        if isinstance(self.network, Transformer):
+            parts = self._drafting(self.network)
+        else:
+            parts = Parts(self.name, verifier(self.network))
+        limit, longest, split = limits(self.config, parts.model.max_positions)
+        return replace(
+            parts,
+            limit=limit,
+            longest=longest,
+            split=split,
+            smaller=tuple(verifier(n) for n in largest_first(self.smaller.values())),
+            words=words_of(self.vocabulary),
+            usual=usual(str(self.config.get("task"))),
+        )
+
+    def _drafting(self, network: Transformer) -> Parts:
+        """Return an encoder-decoder with what drafts for it in its own memory."""
+        runs = engine(network)
+        model = prefixed(Verifier(runs), network.config)
         blocks = None
         if self.nat is not None:
             remembering = None
             if self.nat.nat.shared_encoder:
-                remembering = RememberingEngine(self.network)
+                remembering = RememberingEngine(network)
                 model = Verifier(remembering)
             blocks = TransformerBlocks(self.nat, remembering)
         heads = HeadsVerifier(runs, self.heads) if self.heads else None
-        limit, longest, split = limits(self.config, model.max_positions)
         layers = self.config.get("early_exit")
-        return Parts(
-            self.name,
-            model,
-            blocks,
-            heads,
-            limit,
-            longest,
-            split,
-            smaller=tuple(verifier(n) for n in largest_first(self.smaller.values())),
-            early=EarlyExitVerifier(runs, layers) if layers else None,
-            usual=usual(str(self.config.get("task"))),
-        )
+        early = EarlyExitVerifier(runs, layers) if layers else None
+        return Parts(self.name, model, blocks, heads, early=early)
 
 
 def _own(bundle: GenerationBundle) -> OwnVocabulary:
@@ -134,7 +145,7 @@ def _own(bundle: GenerationBundle) -> OwnVocabulary:
     return bundle.vocabulary
 
 
-def largest_first(networks: Iterable[Transformer]) -> list[Transformer]:
+def largest_first(networks: Iterable[Network]) -> list[Network]:
     """Return networks by their number of weights."""
     return sorted(networks, key=count_parameters, reverse=True)
 
@@ -150,17 +161,16 @@ def load(
     """
     found = read(name_or_path)
     folder, config = found.folder, found.config
-    with laid_out():
-        network = Transformer(found.architecture)
-    read_weights(network, folder / WEIGHTS, dtype)
-    bundle = GenerationBundle(folder.name, config, network.to(device).eval(), found.vocabulary)
+    network = read_network(found.architecture, folder / WEIGHTS, dtype).to(device)
+    bundle = GenerationBundle(folder.name, config, network, found.vocabulary)
     if (drafter := found.drafter()) is not None:
         bundle.nat = _load_drafter(folder / "drafter", *drafter, dtype).to(device).eval()
     if "heads" in config:
-        bundle.heads = _load_heads(folder, config, found.architecture, dtype).to(device).eval()
+        width = found.architecture.width
+        bundle.heads = _load_heads(folder, config["heads"], width, dtype).to(device).eval()
     for name, own in found.smaller().items():
         path = folder / "smaller" / name / WEIGHTS
-        bundle.smaller[name] = _load_smaller(own, path, dtype).to(device)
+        bundle.smaller[name] = read_network(own, path, dtype).to(device)
     return bundle
 
 
@@ -173,26 +183,17 @@ def _load_drafter(
     return network
 
 
-def _load_smaller(config: TransformerConfig, path: Path, dtype: torch.dtype) -> Transformer:
-    with laid_out():
-        network = Transformer(config)
-    read_weights(network, path, dtype)
-    return network.eval()
-
-
-def _load_heads(
-    folder: Path, config: Mapping[str, Any], network: TransformerConfig, dtype: torch.dtype
-) -> Heads:
+def _load_heads(folder: Path, settings: Mapping[str, Any], width: int, dtype: torch.dtype) -> Heads:
     path = folder / "heads.safetensors"
     dtype = torch.float32 if dtype == torch.int8 else dtype
     state = {name: tensor.to(dtype) for name, tensor in read_tensors(path).items()}
     try:
         check_finite(state)
-        count = config["heads"]["count"]
+        count = settings["count"]
         if type(count) is not int or count > len(state):  # each head has several tensors
             raise ValueError(f"{len(state)} tensors for {count!r} heads")
         with laid_out():
-            heads = Heads(width=network.width, **config["heads"])
+            heads = Heads(width=width, **settings)
         heads.load_state_dict(state, strict=True, assign=True)
     except (RuntimeError, ValueError, TypeError, KeyError) as error:
         raise ModelError(f"cannot load {path}: {reason(error)}") from error

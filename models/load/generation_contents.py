@@ -7,17 +7,26 @@ import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, cast
+from typing import TYPE_CHECKING, Any, cast
 
 from gec.decoding.decoder import LengthLimit
 from gec.errors import ConfigError, ModelError
-from gec.models.load.bundle import WEIGHTS, check_vocabulary, read_config
+from gec.models.load.bundle import WEIGHTS, architecture_of, check_vocabulary, read_config
 from gec.models.load.foreign import ForeignSubwords, TextTokenizer
 from gec.models.load.places import find
 from gec.models.load.sizes import check_sizes
+from gec.models.network.llama_config import LlamaConfig
 from gec.models.network.nat_config import NatConfig
 from gec.models.network.transformer_config import TransformerConfig
-from gec.text.vocabulary import OwnVocabulary, TextCodec, load_vocabulary
+from gec.text.vocabulary import (
+    OwnVocabulary,
+    PretrainedVocabulary,
+    TextCodec,
+    load_vocabulary,
+)
+
+if TYPE_CHECKING:
+    from gec.decoding.drafters.reentry import Vocabulary
 
 TASKS = ("translation", "summarization", "simplification")
 
@@ -35,7 +44,7 @@ class GenerationContents:
 
     folder: Path
     config: dict[str, Any]
-    architecture: TransformerConfig
+    architecture: TransformerConfig | LlamaConfig
     vocabulary: TextCodec
 
     @property
@@ -54,30 +63,30 @@ class GenerationContents:
         Raises:
             ModelError: it has another vocabulary than the bundle, or settings that make no sense.
         """
-        if not self.has_drafter:
-            return None
+        if not self.has_drafter or isinstance(self.architecture, LlamaConfig):
+            return None  # a decoder alone has none: read() says so
         folder = self.folder / "drafter"
-        config, network = drafter_config(
-            folder, self.folder.name, self.vocabulary, self.architecture, "nat"
-        )
+        config = drafter_config(folder, self.folder.name, self.vocabulary, "nat")
+        network = TransformerConfig.from_dict(config["network"])
+        check_ids(folder, network, self.architecture)
         nat = NatConfig.from_dict(config.get("nat", {}))
         nat.check(network)
         check_sizes(network, folder / WEIGHTS, encoder=not nat.shared_encoder)
         return network, nat
 
-    def smaller(self) -> dict[str, TransformerConfig]:
-        """Return the settings of the smaller networks by name.
+    def smaller(self) -> dict[str, TransformerConfig | LlamaConfig]:
+        """Return the settings of the smaller networks by name, each of the family it names.
 
         Raises:
             ModelError: one has another vocabulary than the bundle.
         """
         found = {}
         for path in sorted(self.folder.glob("smaller/*/config.json")):
-            _, own = drafter_config(
-                path.parent, self.folder.name, self.vocabulary, self.architecture, "autoregressive"
-            )
-            check_sizes(own, path.parent / WEIGHTS)
-            found[path.parent.name] = own
+            folder = path.parent
+            config = drafter_config(folder, self.folder.name, self.vocabulary, "autoregressive")
+            own = architecture_of(config["network"], folder / WEIGHTS)
+            check_ids(folder, own, self.architecture)
+            found[folder.name] = own
         return found
 
 
@@ -95,14 +104,34 @@ def read(name_or_path: str) -> GenerationContents:
             "use gec correct"
         )
     _check_config(folder, config)
-    architecture = TransformerConfig.from_dict(config["network"])
-    check_sizes(architecture, folder / WEIGHTS)
+    architecture = architecture_of(config["network"], folder / WEIGHTS)
     foreign = config.get("tokenizer")
-    vocabulary: TextCodec = (
-        ForeignSubwords.of(folder, foreign).tokenizer if foreign else load_vocabulary(folder)
-    )
+    vocabulary = _codec(folder, architecture, foreign)
     check_vocabulary(folder, len(vocabulary), architecture, exactly=not foreign)
-    return GenerationContents(folder, config, architecture, vocabulary)
+    found = GenerationContents(folder, config, architecture, vocabulary)
+    _check_parts(found)
+    return found
+
+
+def _codec(folder: Path, architecture: TransformerConfig | LlamaConfig, foreign: Any) -> TextCodec:
+    if foreign:
+        return ForeignSubwords.of(folder, foreign).tokenizer
+    if isinstance(architecture, LlamaConfig):
+        return PretrainedVocabulary.load(folder)
+    return load_vocabulary(folder)
+
+
+def _check_parts(contents: GenerationContents) -> None:
+    """Raise ModelError if a decoder alone has parts that only an encoder-decoder runs with."""
+    if not isinstance(contents.architecture, LlamaConfig):
+        return
+    parts = [str(name) for name in ("heads", "early_exit") if name in contents.config]
+    parts += ["drafter/"] * contents.has_drafter
+    if parts:
+        raise ModelError(
+            f"{contents.folder} is a decoder alone, which has no {' and no '.join(parts)}: "
+            "take it out of the bundle"
+        )
 
 
 def limits(config: Mapping[str, Any], positions: int) -> tuple[LengthLimit, int, bool]:
@@ -113,6 +142,11 @@ def limits(config: Mapping[str, Any], positions: int) -> tuple[LengthLimit, int,
     most = positions - 1
     longest = min(config.get("longest", most), most)
     return LengthLimit(**config.get("limit", {})), longest, config.get("split", True)
+
+
+def words_of(vocabulary: TextCodec) -> Vocabulary | None:
+    """Return the words of a pretrained decoder's vocabulary, for the drafts that copy."""
+    return vocabulary.words if isinstance(vocabulary, PretrainedVocabulary) else None
 
 
 def _check_config(folder: Path, config: Mapping[str, Any]) -> None:
@@ -138,10 +172,8 @@ def fingerprint(vocabulary: TextCodec) -> str:
     return hashlib.sha256(tokens.encode()).hexdigest()[:16]
 
 
-def drafter_config(
-    folder: Path, name: str, vocabulary: TextCodec, verifier: TransformerConfig, kind: str
-) -> tuple[dict[str, Any], TransformerConfig]:
-    """Return a drafter's ``config.json``, and its network's settings.
+def drafter_config(folder: Path, name: str, vocabulary: TextCodec, kind: str) -> dict[str, Any]:
+    """Return a drafter's ``config.json``.
 
     Raises:
         ModelError: it is of another kind, or does not share the ids of the bundle ``name``.
@@ -154,9 +186,16 @@ def drafter_config(
             f"{folder} was made for another vocabulary than {name}'s: "
             "train the drafter on the verifier's own prepared data"
         )
-    network_config = TransformerConfig.from_dict(config["network"])
+    return config
+
+
+def check_ids(
+    folder: Path,
+    drafter: TransformerConfig | LlamaConfig,
+    verifier: TransformerConfig | LlamaConfig,
+) -> None:
+    """Raise ModelError if special ids of the drafter in ``folder`` mean others to the verifier."""
     for setting in ("vocab_size", "pad_id", "bos_id", "eos_id"):
-        mine, theirs = getattr(network_config, setting), getattr(verifier, setting)
-        if mine != theirs:
+        mine, theirs = getattr(drafter, setting, None), getattr(verifier, setting, None)
+        if mine != theirs and None not in (mine, theirs):  # a decoder alone pads with any id
             raise ModelError(f"{folder}: {setting} is {mine}, the verifier's is {theirs}")
-    return config, network_config

@@ -18,7 +18,7 @@ from gec.errors import ConfigError, ModelError
 from gec.models.engines.light import LightVerifier, light_verifier
 from gec.models.engines.light_blocks import LightBlocks, RememberingVerifier
 from gec.models.load.bundle import WEIGHTS
-from gec.models.load.generation_contents import GenerationContents, limits
+from gec.models.load.generation_contents import GenerationContents, limits, words_of
 from gec.models.load.prefixes import prefixed
 from gec.models.native import tensors
 from gec.models.native.library import describe, library
@@ -141,6 +141,7 @@ def generation_parts(contents: GenerationContents, precision: str) -> tuple[Part
         longest=longest,
         split=split,
         smaller=tuple(verifier_of(network) for network in drafting),
+        words=words_of(contents.vocabulary),
         usual=usual(str(contents.config.get("task"))),
     )
     return parts, network.parameters

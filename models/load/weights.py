@@ -23,6 +23,8 @@ from gec.models.engines.quantization import (
     expand,
     quantize,
 )
+from gec.models.network.llama import Llama, LlamaConfig
+from gec.models.network.transformer import Transformer, TransformerConfig
 from gec.untrusted import guarded, size_of
 
 
@@ -47,6 +49,20 @@ def laid_out() -> Iterator[None]:
     """Make networks without memory for their weights, for :func:`read_weights`."""
     with torch.device("meta"), _Unset():
         yield
+
+
+def read_network(
+    config: TransformerConfig | LlamaConfig, path: Path, dtype: torch.dtype
+) -> Network:
+    """Return the network of some settings with its weights, in evaluation mode.
+
+    Raises:
+        ModelError: as of :func:`read_weights`.
+    """
+    with laid_out():
+        network = Llama(config) if isinstance(config, LlamaConfig) else Transformer(config)
+    read_weights(network, path, dtype)
+    return network.eval()
 
 
 def read_weights(network: Network, path: Path, dtype: torch.dtype) -> None:

@@ -9,7 +9,7 @@ value heads, d width of a head, F feed-forward width, V vocabulary.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import cast
 
 import torch
@@ -170,6 +170,14 @@ class Llama(nn.Module):
         self.output = nn.Linear(config.width, config.vocab_size, bias=False)
         self.output.weight = self.embedding.weight
         self._angles: tuple[Tensor, Tensor] | None = None
+
+    @classmethod
+    def of(cls, config: LlamaConfig, state: Mapping[str, Tensor]) -> Llama:
+        """Return a network with these weights; the output's are the embedding's."""
+        network = cls(config)
+        network.load_state_dict({**state, "output.weight": state["embedding.weight"]})
+        network.restore_buffers()
+        return network
 
     def restore_buffers(self) -> None:
         """Tie the output to the embedding, after loading onto the meta device."""

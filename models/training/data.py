@@ -183,14 +183,14 @@ def _write_lines(path: Path, lines: Iterable[str]) -> None:
 
 def prepare_main(args: argparse.Namespace) -> int:
     """``gec data prepare RECIPE --data-dir DIR --out DIR [--exclude FILE ...]``."""
-    if task_of(Path(args.recipe)) != "gec":
-        from gec.models.training import stages as generation
-
-        return generation.prepare_main(args)
     if method_of(Path(args.recipe)) == "finetune":
         from gec.models.training import finetune
 
         return finetune.prepare_main(args)
+    if task_of(Path(args.recipe)) != "gec":
+        from gec.models.training import stages as generation
+
+        return generation.prepare_main(args)
     recipe = load_recipe(Path(args.recipe))
     exclude = [Path(name) for name in getattr(args, "exclude", None) or ()]
     subwords = Subwords.load(bundle.find(args.subwords)) if args.subwords else None

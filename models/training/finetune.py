@@ -1,11 +1,12 @@
-"""``gec train`` of a recipe whose method is "finetune": a pretrained decoder learns to correct.
+"""``gec train`` of a recipe whose method is "finetune": a pretrained decoder learns a task.
 
 A pair is one row ``BOS source separator target EOS``; the loss is the target's. Weights compute in
 bfloat16 and are kept and updated in float32. The embedding stays as it is: it is most of a small
 network's numbers, and the update that a release ships need not hold it.
 
 The run folder holds ``last.ckpt`` (replaced atomically, resumes exactly), ``weights.safetensors``,
-``log.csv`` and, if the recipe holds pairs out, ``validation.csv``. On a CPU set
+``log.csv``, if the recipe holds pairs out ``validation.csv`` and, if it is none for corrections,
+``bundle/`` for ``gec generate``. On a CPU set
 MALLOC_TRIM_THRESHOLD_ and MALLOC_MMAP_THRESHOLD_ to some gigabytes: else the C library gives every
 large block back, and the time goes into faulting pages in anew.
 """
@@ -15,6 +16,7 @@ from __future__ import annotations
 import argparse
 import csv
 import time
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
@@ -27,13 +29,14 @@ from torch import Tensor
 from gec.errors import ConfigError, DataError
 from gec.models.fetch import pretrained, update
 from gec.models.load.weights import reason
-from gec.models.training import finetune_data
+from gec.models.training import finetune_data, finetune_texts
 from gec.models.training.finetune_batches import Batch, Batches
 from gec.models.training.finetune_data import Examples
 from gec.models.training.finetune_network import Trainer
 from gec.models.training.finetune_recipe import pretrained_of, training_recipe
+from gec.models.training.finetune_texts import TextRecipe
 from gec.models.training.finetune_validation import validate
-from gec.models.training.recipe import parse_duration
+from gec.models.training.recipe import parse_duration, task_of
 from gec.models.training.signals import Stop
 from gec.untrusted import guarded
 
@@ -72,9 +75,9 @@ def train(
         ConfigError, DataError, ModelError: a recipe, data or a checkpoint that cannot be used.
     """
     training = training_recipe(recipe)
-    parts = finetune_data.data_recipe(recipe).part
+    parts = _parts(recipe)
     examples = Examples.load(packed / "examples.npz")
-    if examples.names != [part.name for part in parts]:
+    if examples.names != list(parts.shares):
         raise ConfigError(f"{packed} was prepared with other parts than {recipe} has")
     checkpoint = out / "last.ckpt"
     if checkpoint.exists() and not resume:
@@ -83,16 +86,17 @@ def train(
         raise ConfigError(f"--init begins a run, but {checkpoint} exists: leave it out")
     out.mkdir(parents=True, exist_ok=True)
     torch.manual_seed(seed)
-    config, state, _ = pretrained.load(pretrained_of(recipe))
+    config, state, words = pretrained.load(pretrained_of(recipe))
     if init is not None:
         state = _begin_from(init, state)
     trainer = Trainer(config, state, training)
     progress = _restore(trainer, checkpoint) if checkpoint.exists() else Progress()
     trainer.put_back()
-    batches = Batches(examples, [part.share for part in parts], training, len(config.separator) + 2)
+    shares = [*parts.shares.values()]
+    batches = Batches(examples, shares, training, len(config.separator) + 2)
     held = packed / finetune_data.HELD_OUT
     kept_back = Examples.load(held) if held.exists() else None
-    if kept_back is not None and kept_back.names != examples.names:
+    if kept_back is not None and kept_back.names != parts.held_out:
         raise ConfigError(f"{held} was prepared with other parts than {packed}/examples.npz")
     run = _Run(trainer, batches, examples, kept_back, progress, out)
     if run.is_empty():
@@ -103,7 +107,33 @@ def train(
     run.save()
     if progress.seconds >= budget and progress.step > begun:
         run.validate()
+    if parts.text is not None:
+        finetune_texts.save_bundle(parts.text, config, trainer.state(), words, out / "bundle")
     return progress
+
+
+@dataclass(frozen=True, slots=True)
+class _Parts:
+    """The parts of a recipe's data.
+
+    Attributes:
+        shares: how often an epoch takes each pair, by the part's name.
+        held_out: the names of those that are validated on.
+        text: the recipe, if it is none for corrections.
+    """
+
+    shares: dict[str, float]
+    held_out: list[str]
+    text: TextRecipe | None = None
+
+
+def _parts(recipe: Path) -> _Parts:
+    if task_of(recipe) == "gec":
+        shares = {part.name: part.share for part in finetune_data.data_recipe(recipe).part}
+        return _Parts(shares, list(shares))
+    text = finetune_texts.text_recipe(recipe)
+    shares = {texts.source: 1.0 for texts in text.data.train}
+    return _Parts(shares, [texts.source for texts in text.data.dev], text)
 
 
 class _Run:
@@ -279,18 +309,46 @@ def _restore(trainer: Trainer, path: Path) -> Progress:
         raise DataError(f"cannot read checkpoint {path}: {reason(error)}") from error
 
 
-def prepare_main(args: argparse.Namespace) -> int:
-    """``gec data prepare`` of a fine-tuning recipe."""
-    recipe = Path(args.recipe)
+def prepare(recipe: Path, data_dir: Path, out: Path, exclude: Sequence[Path] = ()) -> None:
+    """Pack a recipe's data, without the sentences of the files ``exclude`` (corrections only).
+
+    Raises:
+        ConfigError, DataError, ModelError: a recipe or data that cannot be used.
+    """
+    generates = task_of(recipe) != "gec"
+    if generates and exclude:
+        raise ConfigError("--exclude is for correction recipes: list the files under [[data.test]]")
     training = training_recipe(recipe)
     config, _, words = pretrained.load(pretrained_of(recipe))
     longest = training.widths[-1] - len(config.separator) - 2
-    data = finetune_data.data_recipe(recipe)
+    if generates:
+        finetune_texts.prepare(finetune_texts.text_recipe(recipe), data_dir, out, words, longest)
+    else:
+        data = finetune_data.data_recipe(recipe)
+        finetune_data.prepare(data, data_dir, out, words, longest, exclude)
+
+
+def prepare_main(args: argparse.Namespace) -> int:
+    """``gec data prepare`` of a fine-tuning recipe."""
     if args.subwords:
         raise ConfigError("--subwords is not for a fine-tuning recipe: its vocabulary is given")
     exclude = [Path(name) for name in getattr(args, "exclude", None) or ()]
-    finetune_data.prepare(data, Path(args.data_dir), Path(args.out), words, longest, exclude)
+    prepare(Path(args.recipe), Path(args.data_dir), Path(args.out), exclude)
     return 0
+
+
+def _packed(args: argparse.Namespace) -> Path:
+    """Return the folder of prepared data; corpora that ``--data-dir`` names are prepared once."""
+    if args.data and args.data_dir:
+        raise ConfigError("--data and --data-dir exclude each other")
+    if args.data:
+        return Path(args.data)
+    packed = Path(args.out) / "data"
+    if not (packed / "provenance.json").exists():
+        if not args.data_dir:
+            raise ConfigError(f"{packed} is not there yet: name the corpora (--data-dir) or --data")
+        prepare(Path(args.recipe), Path(args.data_dir), packed)
+    return packed
 
 
 def main(args: argparse.Namespace) -> int:
@@ -299,7 +357,7 @@ def main(args: argparse.Namespace) -> int:
         raise ConfigError("--dev and --workers are not for a fine-tuning recipe")
     progress = train(
         Path(args.recipe),
-        Path(args.data),
+        _packed(args),
         Path(args.out),
         budget=parse_duration(args.budget or "25m"),
         resume=args.resume,

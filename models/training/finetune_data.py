@@ -120,11 +120,13 @@ class Examples:
     edited: list[list[bool]] = field(default_factory=list)
     parts: list[int] = field(default_factory=list)
 
-    def add(self, part: int, source: list[int], target: list[int]) -> None:
-        """Append a pair."""
+    def add(
+        self, part: int, source: list[int], target: list[int], marks: list[bool] | None = None
+    ) -> None:
+        """Append a pair; without ``marks`` those of :func:`edited` are the target's."""
         self.sources.append(source)
         self.targets.append(target)
-        self.edited.append(edited(source, target))
+        self.edited.append(edited(source, target) if marks is None else marks)
         self.parts.append(part)
 
     def __len__(self) -> int:

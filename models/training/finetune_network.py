@@ -68,9 +68,7 @@ class Trainer:
         self, config: LlamaConfig, state: dict[str, Tensor], training: TrainingRecipe
     ) -> None:
         self.config, self.training = config, training
-        self.network = Llama(config)
-        self.network.load_state_dict(state | {"output.weight": state["embedding.weight"]})
-        self.network.restore_buffers()
+        self.network = Llama.of(config, state)
         self.network.to(torch.bfloat16).embedding.weight.requires_grad_(False)
         named = [(n, p) for n, p in self.network.named_parameters() if p.requires_grad]
         self.names, self._moved = [n for n, _ in named], [p for _, p in named]

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from gec.decoding.decoder import LengthLimit
 from gec.errors import ConfigError
@@ -19,7 +20,8 @@ class Texts:
 
     ``columns`` counts from 0. Lines whose last column begins with ``skip`` are left out. A file of
     JSON Lines has ``fields`` instead. ``tokenized`` text (Penn Treebank) is written as people
-    write; ``changed`` leaves out pairs whose source is the target.
+    write; ``changed`` leaves out pairs whose source is the target. Only the ``first_lines`` of a
+    file are read; of the pairs in them, mixed, ``limit`` are taken.
     """
 
     source: str
@@ -28,6 +30,7 @@ class Texts:
     columns: tuple[int, int] = (0, 1)
     skip: str | None = None
     limit: int | None = None
+    first_lines: int | None = None
     fields: tuple[str, str] | None = None
     tokenized: bool = False
     changed: bool = False
@@ -156,7 +159,7 @@ class GenerationRecipe:
 def load_generation_recipe(path: Path) -> GenerationRecipe:
     """Read a recipe whose task is not correction; errors as for the others."""
     raw = read_layers(path)
-    raw["data"] = _data(path, raw.get("data"))
+    raw["data"] = data_of(path, raw.get("data"), GenerationData)
     for name, kind in _TABLES.items():
         if name in raw:
             raw[name] = build(path, kind, raw[name], name)
@@ -178,8 +181,11 @@ _TABLES = {
 _BUDGETED = ("teacher", "verifier", "drafter", "heads", "small", "align")
 
 
-def _data(path: Path, data: Any) -> GenerationData:
-    """Build ``[data]`` with its lists of corpora."""
+Data = TypeVar("Data", bound=GenerationData)
+
+
+def data_of(path: Path, data: Any, kind: type[Data]) -> Data:
+    """Build ``[data]`` with its lists of corpora; what does not fit raises ConfigError."""
     for part in ("train", "dev", "test"):
         corpora = data.get(part, []) if isinstance(data, dict) else None
         if not isinstance(data, dict) or not isinstance(corpora, list):
@@ -187,7 +193,7 @@ def _data(path: Path, data: Any) -> GenerationData:
         if not corpora and part != "test":
             raise ConfigError(f"{path}: no [[data.{part}]]")
         data[part] = [build(path, Texts, texts, f"data.{part}") for texts in corpora]
-    found: GenerationData = build(path, GenerationData, data, "data")
+    found: Data = build(path, kind, data, "data")
     return found
 
 
@@ -212,8 +218,13 @@ def _check_numbers(path: Path, recipe: GenerationRecipe) -> None:
         type(sources) is int and sources >= 1
     ):
         raise ConfigError(f"{path}: [distill] sources must be 1 or more, not {sources!r}")
+    check_limit(path, recipe.limit)
+
+
+def check_limit(path: Path, limit: Mapping[str, Any]) -> None:
+    """Raise ConfigError if a limit of the outputs' length makes no sense."""
     try:
-        LengthLimit(**recipe.limit)
+        LengthLimit(**limit)
     except (TypeError, ConfigError) as error:
         raise ConfigError(f"{path}: limit: {error}") from error
 

@@ -10,12 +10,14 @@ import json
 import random
 import sys
 from collections.abc import Iterator, Sequence
-from itertools import islice
+from dataclasses import dataclass
+from itertools import chain, islice
 from pathlib import Path
+from typing import Any
 
 from gec.errors import DataError
 from gec.models.load.places import find
-from gec.models.training.generation_recipe import GenerationRecipe, Texts
+from gec.models.training.generation_recipe import GenerationData, GenerationRecipe, Texts
 from gec.models.training.pair_formats import detokenized, json_pairs
 from gec.models.training.sources import open_text
 from gec.models.training.streams import Pair
@@ -31,7 +33,7 @@ def read_pairs(texts: Texts, data_dir: Path) -> Iterator[tuple[str, str]]:
     path = data_dir / texts.source
     if texts.target is not None:
         target = data_dir / texts.target
-        sources, targets = open_text(path), open_text(target)
+        sources, targets = _lines(path, texts), _lines(target, texts)
         for number in range(1, sys.maxsize):
             source, right = next(sources, None), next(targets, None)
             if (source is None) != (right is None):
@@ -40,15 +42,19 @@ def read_pairs(texts: Texts, data_dir: Path) -> Iterator[tuple[str, str]]:
                 return
             yield from _usable(source, right, texts)
     if texts.fields is not None:
-        for source, right in json_pairs(path, texts.fields):
+        for source, right in islice(json_pairs(path, texts.fields), texts.first_lines):
             yield from _usable(source, right, texts)
         return
-    for number, line in enumerate(open_text(path), 1):
+    for number, line in enumerate(_lines(path, texts), 1):
         columns = line.split("\t")
         if len(columns) <= max(texts.columns):
             raise DataError(f"{path}:{number}: expected {max(texts.columns) + 1} columns: {line!r}")
         if texts.skip is None or not columns[-1].startswith(texts.skip):
             yield from _usable(columns[texts.columns[0]], columns[texts.columns[1]], texts)
+
+
+def _lines(path: Path, texts: Texts) -> Iterator[str]:
+    return islice(open_text(path), texts.first_lines)
 
 
 def _usable(source: str, target: str, texts: Texts) -> Iterator[tuple[str, str]]:
@@ -57,6 +63,50 @@ def _usable(source: str, target: str, texts: Texts) -> Iterator[tuple[str, str]]
         source, target = detokenized(source), detokenized(target)
     if source and target and not (texts.changed and source == target):
         yield source, target
+
+
+@dataclass(frozen=True, slots=True)
+class Corpora:
+    """The pairs of a recipe's data: of each corpus that is trained on, and of those held out.
+
+    ``provenance`` says of each corpus that is trained on where it comes from.
+    """
+
+    train: list[list[tuple[str, str]]]
+    dev: list[list[tuple[str, str]]]
+    test: list[list[tuple[str, str]]]
+    provenance: list[dict[str, Any]]
+
+    @classmethod
+    def read(cls, data: GenerationData, data_dir: Path) -> Corpora:
+        """Read, deduplicate and mix them; no source that is held out is trained on.
+
+        Raises:
+            DataError: a corpus is missing or broken, or there is nothing to train on.
+        """
+        dev, test = (
+            [[*islice(read_pairs(texts, data_dir), texts.limit)] for texts in corpora]
+            for corpora in (data.dev, data.test)
+        )
+        held_out = {source for pairs in (*dev, *test) for source, _ in pairs}
+        found = cls([], dev, test, [])
+        seen: set[tuple[str, str]] = set()
+        for texts in data.train:
+            pairs = [
+                pair
+                for pair in dict.fromkeys(read_pairs(texts, data_dir))
+                if pair not in seen and pair[0] not in held_out
+            ]
+            random.Random(0).shuffle(pairs)
+            pairs = pairs[: texts.limit]
+            seen.update(pairs)
+            found.train.append(pairs)
+            about = {"source": texts.source, "target": texts.target, "licence": texts.licence}
+            found.provenance.append(about | {"pairs": len(pairs)})
+            print(f"{texts.source}: {len(pairs)} pairs", file=sys.stderr)
+        if not seen:
+            raise DataError("no pair to train on: the corpora are empty or all of it is held out")
+        return found
 
 
 def prepare_generation(recipe: GenerationRecipe, data_dir: Path, out: Path) -> None:
@@ -69,29 +119,10 @@ def prepare_generation(recipe: GenerationRecipe, data_dir: Path, out: Path) -> N
     """
     out.mkdir(parents=True, exist_ok=True)
     data = recipe.data
-    held_out: set[str] = set()
-    for name, corpora in (("dev", data.dev), ("test", data.test)):
-        pairs = [p for texts in corpora for p in islice(read_pairs(texts, data_dir), texts.limit)]
-        held_out.update(source for source, _ in pairs)
-        _write_pairs(out / f"{name}.tsv", pairs)
-    seen: set[tuple[str, str]] = set()
-    train: list[tuple[str, str]] = []
-    provenance = []
-    for texts in data.train:
-        found = [
-            pair
-            for pair in dict.fromkeys(read_pairs(texts, data_dir))
-            if pair not in seen and pair[0] not in held_out
-        ]
-        random.Random(0).shuffle(found)
-        found = found[: texts.limit]
-        seen.update(found)
-        train += found
-        about = {"source": texts.source, "target": texts.target, "licence": texts.licence}
-        provenance.append(about | {"pairs": len(found)})
-        print(f"{texts.source}: {len(found)} pairs", file=sys.stderr)
-    if not train:
-        raise DataError("no pair to train on: the corpora are empty or all of it is held out")
+    corpora = Corpora.read(data, data_dir)
+    for name, held_out in (("dev", corpora.dev), ("test", corpora.test)):
+        _write_pairs(out / f"{name}.tsv", [*chain.from_iterable(held_out)])
+    train = [*chain.from_iterable(corpora.train)]
     random.Random(0).shuffle(train)
     vocabulary = _vocabulary(recipe, train)
     longest = data.longest
@@ -99,7 +130,9 @@ def prepare_generation(recipe: GenerationRecipe, data_dir: Path, out: Path) -> N
     print(f"{len(train) - len(kept)} pairs of more than {longest} tokens left out", file=sys.stderr)
     _write_pairs(out / "train.tsv", kept)
     vocabulary.save(out)
-    (out / "provenance.json").write_text(json.dumps(provenance, indent=1) + "\n", encoding="utf-8")
+    (out / "provenance.json").write_text(
+        json.dumps(corpora.provenance, indent=1) + "\n", encoding="utf-8"
+    )
 
 
 def _vocabulary(recipe: GenerationRecipe, pairs: Sequence[tuple[str, str]]) -> OwnVocabulary:

@@ -258,5 +258,5 @@ def task_of(path: Path) -> str:
 
 
 def method_of(path: Path) -> str:
-    """Return how a correction recipe trains: "noise" from random weights, or "finetune"."""
+    """Return how a recipe trains: "noise" from random weights, or "finetune"."""
     return str(read_layers(path).get("method", "noise"))

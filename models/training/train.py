@@ -53,20 +53,20 @@ def main(
 ) -> int:
     """``gec train RECIPE --out DIR``: hand recipes that generate on, train the others."""
     path, options = Path(args.recipe), vars(args)
-    task = task_of(path)
-    for name in ("data_dir", "part") if task == "gec" else ("data", "dev", "init"):
+    task, finetunes = task_of(path), method_of(path) == "finetune"
+    for name in _options_of_others(task, finetunes=finetunes):
         if options.get(name) is not None:
             option = f"--{name.replace('_', '-')}"
             raise ConfigError(f"{option} is not for a recipe of task {task!r}")
     if getattr(args, "threads", None):
         torch.set_num_threads(args.threads)
-    if task != "gec":
+    if task != "gec" and not finetunes:
         from gec.models.training import stages as generation
 
         return generation.main(args)
-    if args.data is None:
+    if args.data is None and task == "gec":
         raise ConfigError("--data names no prepared data (gec data prepare)")
-    if method_of(path) == "finetune":
+    if finetunes:
         from gec.models.training import finetune
 
         return finetune.main(args)
@@ -83,3 +83,10 @@ def main(
     )
     print(f"{progress.step} steps, {progress.tokens} target tokens, {progress.seconds:.0f} s")
     return 0
+
+
+def _options_of_others(task: str, *, finetunes: bool) -> tuple[str, ...]:
+    """Return the options that belong to recipes of other tasks and methods."""
+    if task == "gec":
+        return "data_dir", "part"
+    return ("part", "dev") if finetunes else ("data", "dev", "init")

@@ -381,7 +381,7 @@ def test_the_ways_of_a_bundle_are_exact() -> None:
         assert isinstance(drafter, AutoDrafter)
         found |= {name.partition(":")[0] for name in drafter.ways}
     assert found == {
-        "greedy", "iad", "gad", "blockwise", "early-exit", "speculative", "hierarchical",
+        "greedy", "iad", "lookup", "gad", "blockwise", "early-exit", "speculative", "hierarchical",
     }  # fmt: skip
     assert {promise(name) for name in found} == {"exact"}
 
@@ -403,7 +403,7 @@ def test_a_guest_of_another_network_is_not_asked() -> None:
         Parts("odd", mine.parts().model, heads=theirs.parts().heads), "auto"
     ).drafter
     assert isinstance(drafter, AutoDrafter)
-    assert list(drafter.ways) == ["greedy", "iad"]
+    assert list(drafter.ways) == ["greedy", "lookup:k=8", "iad"]
 
 
 def test_a_drafter_that_does_not_fit_is_left_out(tmp_path: Path) -> None:
@@ -415,7 +415,7 @@ def test_a_drafter_that_does_not_fit_is_left_out(tmp_path: Path) -> None:
     assert found.about["strategy"] == "auto"
     drafter = found.decoder.drafter
     assert isinstance(drafter, AutoDrafter)
-    assert list(drafter.ways) == ["greedy", "iad"]
+    assert list(drafter.ways) == ["greedy", "lookup:k=8", "iad"]
     greedy = load_generator(str(tmp_path / "toy"), device="cpu", strategy="greedy")
     assert [r.text for r in found.generate_many(WORDS)] == [
         r.text for r in greedy.generate_many(WORDS)

@@ -45,7 +45,8 @@ BUNDLES: dict[str, Callable[[], GenerationBundle]] = {
     "blocks and heads": cache(random_bundle),
 }
 PLAIN = [
-    "iad", "greedy", "beam", "iad-paper", "auto", "sample", "iad-sample", "speculative-beam",
+    "iad", "greedy", "beam", "iad-paper", "lookup", "auto", "sample", "iad-sample",
+    "speculative-beam",
 ]  # fmt: skip
 
 
@@ -82,6 +83,7 @@ def test_every_strategy_is_served_by_some_bundle() -> None:
         ("auto", "exact"),
         ("auto:budget=0.5", "exact"),
         ("beam:beam-size=1", "beam"),
+        ("lookup:k=3", "exact"),
         ("gad", "exact"),
         ("gad++", "approximate"),
         ("nat", "approximate"),

@@ -95,6 +95,9 @@ def test_the_papers_rows_as_far_as_the_bundle_goes() -> None:
     assert default_strategies(random_bundle(nat=False, heads=False).parts()) == [
         "beam:beam-size=5", "greedy",
     ]  # fmt: skip
+    assert default_strategies(random_bundle(nat=False, heads=False).parts(), "summarization") == [
+        "beam:beam-size=5", "greedy", "iad", "lookup",
+    ]  # fmt: skip
 
 
 @pytest.fixture

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
-from tiny_generation import vocabulary
+from tiny_generation import byte_pairs, vocabulary
 
 from gec.errors import ConfigError, ModelError
 from gec.models.load.bundle import find
@@ -20,6 +20,7 @@ from gec.text.vocabulary import (
     PAD_ID,
     CorrectorVocabulary,
     OwnVocabulary,
+    PretrainedVocabulary,
     Vocabulary,
     load_vocabulary,
 )
@@ -32,7 +33,13 @@ def corrector() -> CorrectorVocabulary:
     return CorrectorVocabulary.load(find("en"))
 
 
-both = pytest.mark.parametrize("made", [words, corrector])
+@cache
+def pretrained() -> PretrainedVocabulary:
+    """Special tokens stand at the beginning; its merges know few words."""
+    return PretrainedVocabulary(byte_pairs())
+
+
+both = pytest.mark.parametrize("made", [words, corrector, pretrained])
 
 
 @both

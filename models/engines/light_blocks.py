@@ -20,6 +20,7 @@ from gec.errors import ModelError
 from gec.models.engines.light import LightDecoder, LightVerifier, Prefixed
 from gec.models.native import threads
 from gec.models.native.network import Memory, NativeNetwork
+from gec.models.network.llama_config import LlamaConfig
 from gec.models.network.nat_config import NatConfig
 from gec.models.network.transformer_config import TransformerConfig
 
@@ -89,6 +90,12 @@ class RememberingDecoder(_Remembering, LightDecoder):
         states = self.network.verify(memory.rows, memory.prefixes, zeros, self.threads)
         memory.cached = [True] * len(lengths)
         return memory, States([tuple(source) for source in sources], lengths, states)
+
+
+def remembering_verifier(network: NativeNetwork) -> RememberingVerifier | RememberingDecoder:
+    """Return the network as a verifier for a drafter without an encoder."""
+    alone = isinstance(network.config, LlamaConfig)
+    return (RememberingDecoder if alone else RememberingVerifier)(network)
 
 
 @dataclass(slots=True)

@@ -4,7 +4,7 @@ A folder as in :mod:`gec.models.load.bundle`. Its network is an encoder-decoder,
 ``tokenizer.json`` is a :class:`~gec.text.vocabulary.Vocabulary` (with ``inflections.tsv`` beside it
 a corrector's, :class:`~gec.text.vocabulary.CorrectorVocabulary`), or a decoder alone (``family`` of
 its ``network`` is "llama"), with a :class:`~gec.text.vocabulary.PretrainedVocabulary`. Optional
-parts speed decoding up; a decoder alone may have smaller models only:
+parts speed decoding up (a decoder alone has no heads, and its drafter shares its encoder):
 
 - ``drafter/``: ``config.json`` and ``model.safetensors`` of a network that drafts for this one
   (``kind``: "nat"), with the fingerprint of the vocabulary they share; a converted model may have
@@ -32,6 +32,7 @@ from gec.models.engines.eager import RememberingEngine
 from gec.models.engines.exit_verifier import EarlyExitVerifier
 from gec.models.engines.heads_verifier import HeadsVerifier
 from gec.models.engines.inference import Network
+from gec.models.engines.llama_engine import RememberingLlamaEngine
 from gec.models.engines.nat_blocks import TransformerBlocks
 from gec.models.engines.quantization import check_finite, count_parameters
 from gec.models.engines.verifier import Verifier
@@ -54,6 +55,7 @@ from gec.models.load.weights import (
     write_weights,
 )
 from gec.models.network.heads import Heads
+from gec.models.network.llama import Llama
 from gec.models.network.nat import NatConfig, NatTransformer
 from gec.models.network.transformer import Transformer, TransformerConfig
 from gec.text.vocabulary import OwnVocabulary, TextCodec
@@ -107,7 +109,7 @@ class GenerationBundle:
         if isinstance(self.network, Transformer):
             parts = self._drafting(self.network)
         else:
-            parts = Parts(self.name, verifier(self.network))
+            parts = self._alone(self.network)
         limit, longest, split = limits(self.config, parts.model.max_positions)
         return replace(
             parts,
@@ -134,6 +136,13 @@ class GenerationBundle:
         layers = self.config.get("early_exit")
         early = EarlyExitVerifier(runs, layers) if layers else None
         return Parts(self.name, model, blocks, heads, early=early)
+
+    def _alone(self, network: Llama) -> Parts:
+        """Return a decoder alone, and the network that drafts blocks from its states."""
+        if self.nat is None:
+            return Parts(self.name, verifier(network))
+        remembering = RememberingLlamaEngine(network)
+        return Parts(self.name, Verifier(remembering), TransformerBlocks(self.nat, remembering))
 
 
 def _own(bundle: GenerationBundle) -> OwnVocabulary:

@@ -63,14 +63,16 @@ class GenerationContents:
         Raises:
             ModelError: it has another vocabulary than the bundle, or settings that make no sense.
         """
-        if not self.has_drafter or isinstance(self.architecture, LlamaConfig):
-            return None  # a decoder alone has none: read() says so
+        if not self.has_drafter:
+            return None
         folder = self.folder / "drafter"
         config = drafter_config(folder, self.folder.name, self.vocabulary, "nat")
         network = TransformerConfig.from_dict(config["network"])
         check_ids(folder, network, self.architecture)
         nat = NatConfig.from_dict(config.get("nat", {}))
         nat.check(network)
+        if isinstance(self.architecture, LlamaConfig) and not nat.shared_encoder:
+            raise ModelError(f"{folder}: the drafter of a decoder alone must share its encoder")
         check_sizes(network, folder / WEIGHTS, encoder=not nat.shared_encoder)
         return network, nat
 
@@ -125,8 +127,7 @@ def _check_parts(contents: GenerationContents) -> None:
     """Raise ModelError if a decoder alone has parts that only an encoder-decoder runs with."""
     if not isinstance(contents.architecture, LlamaConfig):
         return
-    parts = [str(name) for name in ("heads", "early_exit") if name in contents.config]
-    parts += ["drafter/"] * contents.has_drafter
+    parts = [name for name in ("heads", "early_exit") if name in contents.config]
     if parts:
         raise ModelError(
             f"{contents.folder} is a decoder alone, which has no {' and no '.join(parts)}: "
@@ -196,6 +197,13 @@ def check_ids(
 ) -> None:
     """Raise ModelError if special ids of the drafter in ``folder`` mean others to the verifier."""
     for setting in ("vocab_size", "pad_id", "bos_id", "eos_id"):
-        mine, theirs = getattr(drafter, setting, None), getattr(verifier, setting, None)
+        mine, theirs = (_special(config, setting) for config in (drafter, verifier))
         if mine != theirs and None not in (mine, theirs):  # a decoder alone pads with any id
             raise ModelError(f"{folder}: {setting} is {mine}, the verifier's is {theirs}")
+
+
+def _special(config: TransformerConfig | LlamaConfig, setting: str) -> Any:
+    """Return a setting as the loop sees it: an output of a decoder alone begins at a separator."""
+    if isinstance(config, LlamaConfig) and setting == "bos_id":
+        return config.separator[-1]
+    return getattr(config, setting, None)

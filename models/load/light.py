@@ -16,7 +16,7 @@ from gec.decoding.parts import Parts
 from gec.decoding.strategies import usual
 from gec.errors import ConfigError, ModelError
 from gec.models.engines.light import LightVerifier, light_verifier
-from gec.models.engines.light_blocks import LightBlocks, RememberingVerifier
+from gec.models.engines.light_blocks import LightBlocks, remembering_verifier
 from gec.models.load.bundle import WEIGHTS
 from gec.models.load.generation_contents import GenerationContents, limits, words_of
 from gec.models.load.prefixes import prefixed
@@ -127,7 +127,7 @@ def generation_parts(contents: GenerationContents, precision: str) -> tuple[Part
     if drafter is not None:
         remembering = None
         if drafter[1].shared_encoder:
-            model = remembering = RememberingVerifier(network)
+            model = remembering = remembering_verifier(network)
         path = folder / "drafter" / WEIGHTS
         blocks = LightBlocks(
             read_network(drafter[0], path, precision, drafter[1]), drafter[1], remembering

@@ -217,9 +217,17 @@ class Llama(nn.Module):
 
         Any id may pad rows of ``tokens`` [B, T] on the right: no position sees what follows it.
         """
+        return self.output(self.norm(self._behind_layers(tokens)[wanted]))
+
+    def states(self, tokens: Tensor) -> Tensor:
+        """Return what the output layer would read, [B, T, D], of whole rows [B, T]."""
+        found: Tensor = self.norm(self._behind_layers(tokens))
+        return found
+
+    def _behind_layers(self, tokens: Tensor) -> Tensor:
         cos, sin = rotations(self.config, tokens.shape[1])
         x = self.embedding(tokens)
         cos, sin = (part[:, None].to(x) for part in (cos, sin))  # [T, 1, d/2]
         for layer in self.layers:
             x = layer(x, cos, sin)
-        return self.output(self.norm(x[wanted]))
+        return x

@@ -351,10 +351,29 @@ def _packed(args: argparse.Namespace) -> Path:
     return packed
 
 
+def _part(args: argparse.Namespace) -> int:
+    """``gec train --part drafter``, for a verifier that was trained to generate."""
+    from gec.models.training import finetune_drafter
+
+    if args.part != "drafter" or args.init:
+        raise ConfigError("a fine-tuning recipe has one part besides, drafter, without --init")
+    progress = finetune_drafter.train(
+        Path(args.recipe),
+        _packed(args),
+        Path(args.out),
+        budget=parse_duration(args.budget or "25m"),
+        seed=args.seed or 0,
+    )
+    print(f"{progress.step} steps, {progress.tokens} target tokens, {progress.seconds:.0f} s")
+    return 0
+
+
 def main(args: argparse.Namespace) -> int:
     """``gec train`` of a fine-tuning recipe."""
     if args.dev or args.workers != 1:
         raise ConfigError("--dev and --workers are not for a fine-tuning recipe")
+    if getattr(args, "part", None):
+        return _part(args)
     progress = train(
         Path(args.recipe),
         _packed(args),

@@ -22,7 +22,15 @@ from gec.models.load import generation
 from gec.models.network.llama import Llama, LlamaConfig
 from gec.models.training.finetune_data import HELD_OUT, Examples
 from gec.models.training.finetune_recipe import TrainingRecipe, pretrained_of, training_recipe
-from gec.models.training.generation_recipe import GenerationData, Texts, check_limit, data_of
+from gec.models.training.generation_recipe import (
+    DistillRecipe,
+    DrafterRecipe,
+    GenerationData,
+    GenerationSchedule,
+    Texts,
+    check_limit,
+    data_of,
+)
 from gec.models.training.parallel_corpora import Corpora
 from gec.models.training.recipe import build, read_layers
 from gec.text.byte_pairs import BytePairs
@@ -40,7 +48,8 @@ class TextData(GenerationData):
 class TextRecipe:
     """A recipe that fine-tunes a decoder to generate; see the comments of ``titles_deep.toml``.
 
-    ``limit`` and ``split`` are a bundle's, as of
+    ``limit`` and ``split`` are a bundle's; ``drafter`` with its ``schedule``, and what the verifier
+    decodes for it (``distill``), are trained by ``--part drafter``; all as of
     :class:`gec.models.training.generation_recipe.GenerationRecipe`.
     """
 
@@ -54,6 +63,9 @@ class TextRecipe:
     training: TrainingRecipe
     limit: dict[str, Any] = field(default_factory=dict)
     split: bool = True
+    drafter: DrafterRecipe | None = None
+    schedule: GenerationSchedule = field(default_factory=GenerationSchedule)
+    distill: DistillRecipe = field(default_factory=DistillRecipe)
 
     def about(self, config: LlamaConfig) -> dict[str, Any]:
         """Return the bundle's ``config.json``.
@@ -73,14 +85,20 @@ class TextRecipe:
         }
 
 
+_TABLES = {"drafter": DrafterRecipe, "schedule": GenerationSchedule, "distill": DistillRecipe}
+
+
 def text_recipe(path: Path) -> TextRecipe:
     """Read a recipe; what does not fit raises ConfigError."""
     raw = read_layers(path)
-    parts = {
+    parts: dict[str, Any] = {
         "pretrained": pretrained_of(path),
         "data": data_of(path, raw.get("data"), TextData),
         "training": training_recipe(path),
     }
+    for name, kind in _TABLES.items():
+        if name in raw:
+            parts[name] = build(path, kind, raw[name], name)
     recipe: TextRecipe = build(path, TextRecipe, raw | parts, "top level")
     if recipe.task not in generation.TASKS:
         known = ", ".join(generation.TASKS)

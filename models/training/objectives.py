@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import Any, Protocol
 
 import torch
 import torch.nn.functional as F
@@ -77,6 +77,19 @@ class Seq2Seq(ParallelObjective):
         return {"dev_loss": loss / count, "dev_accuracy": right / count}
 
 
+class Encoder(Protocol):
+    """A network that encodes sources for a drafter."""
+
+    def encode(self, source: Tensor, mask: Tensor) -> Tensor:
+        """Return the states [B, S, D] of sources [B, S] with EOS; mask [B, 1, 1, S]."""
+
+    def to(self, device: torch.device) -> Any:
+        """Move the network."""
+
+    def eval(self) -> Any:
+        """Put the network into evaluation mode."""
+
+
 @dataclass
 class Nat(ParallelObjective):
     """The NAT drafter: the next k tokens after a random prefix, with glancing (Qian et al. 2021).
@@ -88,7 +101,7 @@ class Nat(ParallelObjective):
 
     module: NatTransformer
     recipe: DrafterRecipe
-    encoder: Transformer | None = None
+    encoder: Encoder | None = None
     """The verifier, if the drafter shares its encoder; it is not trained."""
 
     @property

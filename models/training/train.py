@@ -89,4 +89,4 @@ def _options_of_others(task: str, *, finetunes: bool) -> tuple[str, ...]:
     """Return the options that belong to recipes of other tasks and methods."""
     if task == "gec":
         return "data_dir", "part"
-    return ("part", "dev") if finetunes else ("data", "dev", "init")
+    return ("dev",) if finetunes else ("data", "dev", "init")

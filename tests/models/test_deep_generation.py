@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 import torch
+from fake_models import tiny_network
 from reference_decoding import beam_search
 from tiny_generation import deep_bundle, random_bundle
 
@@ -22,6 +23,8 @@ from gec.models.load import generation
 from gec.models.load.light import VARIABLE, runs
 from gec.models.native.library import library
 from gec.models.network.llama import Llama
+from gec.models.network.nat import NatTransformer
+from gec.models.network.nat_config import NatConfig
 from gec.text.vocabulary import PretrainedVocabulary
 
 ENGINES = [
@@ -219,7 +222,13 @@ def test_parts_that_do_not_fit_a_decoder_alone(tmp_path: Path) -> None:
     other = random_bundle(heads=False)
     assert other.nat is not None
     generation.save_drafter(other.nat, tmp_path / "deep", made.vocabulary)
-    with pytest.raises(ModelError, match="which has no drafter/"):
+    with pytest.raises(ModelError, match="vocab_size is 300, the verifier's is 265"):
+        generation.load(str(tmp_path / "deep"))
+    config = made.network.config
+    alike = {"vocab_size": config.vocab_size, "bos_id": config.separator[-1], "width": 48}
+    own_encoder = NatTransformer(tiny_network(1, **alike).config, NatConfig(block=4))
+    generation.save_drafter(own_encoder, tmp_path / "deep", made.vocabulary)
+    with pytest.raises(ModelError, match="must share its encoder"):
         generation.load(str(tmp_path / "deep"))
 
 

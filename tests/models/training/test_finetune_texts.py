@@ -1,4 +1,7 @@
-"""Fine-tuning a decoder to generate: its examples, its recipes, the bundle a run leaves."""
+"""Fine-tuning a decoder to generate: its examples, its recipes, the bundle a run leaves.
+
+And the drafter of blocks that is trained behind it.
+"""
 
 from __future__ import annotations
 
@@ -14,13 +17,15 @@ from tiny_generation import byte_pairs, tiny_llama, write_corpora
 from torch import Tensor
 
 from gec.cli import main
-from gec.errors import ConfigError, DataError
-from gec.loading import load_generator
+from gec.errors import ConfigError, DataError, ModelError
+from gec.loading import load_generation_parts, load_generator
+from gec.models.engines.llama_engine import RememberingLlamaEngine
 from gec.models.fetch import pretrained
 from gec.models.load import generation
 from gec.models.network.llama import LlamaConfig
 from gec.models.training import finetune, finetune_texts
 from gec.models.training.finetune_data import HELD_OUT, Examples
+from gec.models.training.finetune_drafter import DrafterRun, SourceReader
 from gec.models.training.finetune_texts import text_recipe
 from gec.text.byte_pairs import BytePairs
 from gec.text.vocabulary import PretrainedVocabulary
@@ -77,7 +82,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     def base(_: object) -> tuple[LlamaConfig, dict[str, Tensor], BytePairs]:
         state = {name: weight.clone() for name, weight in network.state_dict().items()}
         del state["output.weight"]
-        return network.config, state, words
+        return replace(network.config, separator=(9,)), state, words
 
     monkeypatch.setattr(pretrained, "load", base)
     return tmp_path
@@ -169,7 +174,8 @@ def test_data_may_be_prepared_before(folder: Path, capsys: pytest.CaptureFixture
     capsys.readouterr()
     for command, message in (
         ([*train, "--data-dir", str(folder)], "--data and --data-dir exclude each other"),
-        ([*train, "--part", "drafter"], "--part is not for a recipe of task 'summarization'"),
+        ([*train, "--part", "drafter"], "recipe tiny has no [drafter]"),
+        ([*train, "--part", "heads"], "one part besides, drafter"),
         ([*prepare, "--exclude", str(folder / "dev.tsv")], "[[data.test]]"),
         ([*prepare, "--subwords", "en"], "--subwords is not for a fine-tuning recipe"),
     ):
@@ -202,3 +208,89 @@ def test_the_shipped_recipes(name: str) -> None:
     assert recipe.data.cut == (recipe.task == "summarization")
     assert recipe.data.longest < recipe.training.widths[-1]
     assert all(texts.licence for texts in (*recipe.data.train, *recipe.data.dev))
+
+
+# ---------------------------------------------------------------------------------------- drafter
+
+
+DRAFTER = """
+[drafter]
+block = 5
+smallest_block = 2
+[distill]
+beam_size = 1
+sources = 40
+batch_size = 8
+[schedule]
+batch_tokens = 300
+learning_rate = 3e-3
+precision = "32-true"
+snapshots = 1
+"""
+TEXTS = ["the dogs see.", "a cat runs and the birds sing.", "birds", "the cat sees a dog."]
+
+
+@pytest.fixture
+def run(folder: Path) -> Path:
+    """The folder of a run whose verifier is trained, more or less."""
+    (folder / "r.toml").write_text(RECIPE + DRAFTER)
+    command = ["train", str(folder / "r.toml"), "--out", str(folder / "run")]
+    assert main([*command, "--data-dir", str(folder), "--budget", "2s"]) == 0
+    return folder / "run"
+
+
+def test_a_drafter_is_trained_and_exact(run: Path) -> None:
+    command = ["train", str(run.parent / "r.toml"), "--out", str(run), "--part", "drafter"]
+    before = generation.load(str(run / "bundle")).network.state_dict()
+    assert main([*command, "--budget", "2s"]) == 0
+    assert len(lines(run / "distilled.tsv")) == 40
+    bundle = generation.load(str(run / "bundle"))
+    assert all(
+        torch.equal(weight, before[name]) for name, weight in bundle.network.state_dict().items()
+    )
+    assert bundle.nat is not None
+    assert bundle.nat.nat.shared_encoder
+    assert bundle.nat.nat.causal_prefix
+    assert torch.equal(bundle.nat.embedding.weight[1:], before["embedding.weight"][1:])
+    outputs = []
+    for strategy, options in (("greedy", {}), ("gad", {"k": 3}), ("gad", {"k": 5}), ("auto", {})):
+        for engine in ("light", "torch"):
+            with pytest.MonkeyPatch.context() as patch:
+                patch.setenv("GEC_ENGINE", engine)
+                generator = load_generator(
+                    str(run / "bundle"),
+                    device="cpu",
+                    precision="fp32",
+                    strategy=strategy,
+                    options=options,
+                )
+            found = generator.generate_many(TEXTS, batch_size=3)
+            outputs.append(tuple(generation.text for generation in found))
+    assert len({*outputs}) == 1
+    assert load_generation_parts(str(run / "bundle"), device="cpu")[0].blocks is not None
+    # and it goes on
+    assert main([*command, "--budget", "4s"]) == 0
+
+
+def test_what_a_drafter_needs(run: Path, folder: Path) -> None:
+    (folder / "none.toml").write_text(RECIPE)
+    with pytest.raises(ConfigError, match="has no \\[drafter\\]"):
+        DrafterRun(text_recipe(folder / "none.toml"), run / "data", run)
+    with pytest.raises(ConfigError, match="train the verifier first"):
+        DrafterRun(text_recipe(folder / "r.toml"), run / "data", folder)
+    with pytest.raises(ModelError, match="one separator"):
+        SourceReader(tiny_llama(1, 40))
+
+
+@torch.inference_mode()
+def test_a_reader_gives_the_verifiers_states() -> None:
+    """As the engine computes them, of ragged sources."""
+    network = tiny_llama(1, 40)
+    network.config = replace(network.config, separator=(9,))
+    sources = [[5, 6, 7], [9], [3, 30, 20, 10]]
+    eos = network.config.eos_id
+    padded = torch.tensor([[*s, eos, *[0] * (4 - len(s))] for s in sources])
+    found = SourceReader(network).encode(padded, torch.ones(1))
+    expected = RememberingLlamaEngine(network).encoded(sources)
+    for row, length in enumerate(expected.lengths):
+        assert torch.allclose(found[row, :length], expected.states[row, :length], atol=1e-5)

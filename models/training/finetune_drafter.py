@@ -1,0 +1,170 @@
+"""``gec train RECIPE --part drafter``: a block drafter for a decoder fine-tuned to generate.
+
+    RUN/bundle          the verifier that the training left; gains drafter/
+    RUN/distilled.tsv   its greedy outputs for some of the training sources
+    RUN/drafter         the drafter's run, which goes on where it was saved
+
+The drafter is one of an encoder-decoder (:mod:`gec.models.network.nat`) whose attention to the
+source reads the verifier's last states of it. The verifier and the embedding, which is a copy of
+the verifier's, are not trained.
+"""
+
+from __future__ import annotations
+
+import random
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+from gec.errors import ConfigError, DataError, ModelError
+from gec.models.load import generation
+from gec.models.network.llama import Llama, LlamaConfig
+from gec.models.network.nat import NatConfig, NatTransformer
+from gec.models.network.transformer import TransformerConfig
+from gec.models.training.checkpoint import Progress, mean_weights
+from gec.models.training.distill import distill
+from gec.models.training.finetune_data import HELD_OUT, Examples
+from gec.models.training.finetune_texts import TextRecipe, text_recipe
+from gec.models.training.loop import fit
+from gec.models.training.objectives import Nat
+from gec.models.training.parallel_corpora import encoded
+from gec.models.training.streams import Pair
+from gec.text.vocabulary import EOS_ID, PAD_ID
+
+
+class SourceReader(nn.Module):
+    """A decoder alone as what encodes sources for a drafter.
+
+    Raises:
+        ModelError: its separator has several tokens, or its EOS is another than the batches'.
+    """
+
+    def __init__(self, network: Llama) -> None:
+        super().__init__()
+        config = network.config
+        if len(config.separator) != 1 or config.eos_id != EOS_ID:
+            raise ModelError("a drafter reads a decoder with one separator, whose EOS is id 2")
+        self.network = network.requires_grad_(False)
+
+    def encode(self, source: Tensor, _mask: Tensor) -> Tensor:
+        """Return the last states [B, S, D] of BOS and sources, of ids [B, S] that end with EOS.
+
+        No state depends on those behind it, so padding needs no mask.
+        """
+        first = torch.full_like(source[:, :1], self.network.config.bos_id)
+        return self.network.states(torch.cat([first, source[:, :-1]], 1))
+
+
+@dataclass(frozen=True, slots=True)
+class DrafterRun:
+    """A recipe with ``[drafter]``, and the folders of its data and its run.
+
+    Raises:
+        ConfigError: the recipe has no ``[drafter]``, or the run has no bundle.
+    """
+
+    recipe: TextRecipe
+    packed: Path
+    out: Path
+    seed: int = 0
+
+    def __post_init__(self) -> None:
+        if self.recipe.drafter is None:
+            raise ConfigError(f"recipe {self.recipe.name} has no [drafter]")
+        if not (self.out / "bundle" / "config.json").is_file():
+            raise ConfigError(f"{self.out} has no bundle yet: train the verifier first")
+
+    def train(self, budget: float) -> Progress:
+        """Distil what is left, train for ``budget`` seconds, put the drafter into the bundle."""
+        bundle = generation.load(str(self.out / "bundle"))
+        pairs = self._distilled(bundle)
+
+        def objective() -> Nat:
+            verifier = generation.load(str(self.out / "bundle")).network
+            assert isinstance(verifier, Llama)
+            drafter, recipe = self._network(verifier), self.recipe
+            assert recipe.drafter is not None
+            reader = SourceReader(verifier)
+            dev = self._dev(verifier.config)
+            return Nat(pairs, dev, recipe.schedule, self.seed, drafter, recipe.drafter, reader)
+
+        progress = fit(
+            objective,
+            self.recipe.schedule,
+            self.out / "drafter",
+            budget=budget,
+            resume=True,
+            seed=self.seed,
+            snapshots=self.recipe.schedule.snapshots,
+        )
+        assert isinstance(bundle.network, Llama)
+        nat = self._network(bundle.network)
+        nat.load_state_dict(mean_weights(self.out / "drafter"))
+        generation.save_drafter(nat, self.out / "bundle", bundle.vocabulary)
+        return progress
+
+    def _distilled(self, bundle: generation.GenerationBundle) -> list[Pair]:
+        examples = Examples.load(self.packed / "examples.npz")
+        chosen = random.Random(self.seed).sample(range(len(examples)), len(examples))
+        settings = self.recipe.distill
+        texts = [bundle.vocabulary.decode(examples.sources[i]) for i in chosen[: settings.sources]]
+        path = self.out / "distilled.tsv"
+        distill(
+            bundle,
+            [text for text in texts if text],
+            path,
+            beam_size=settings.beam_size,
+            batch_size=settings.batch_size,
+            resume=True,
+        )
+        pairs = encoded(path, bundle.vocabulary, _positions(bundle.network.config) - 2)
+        if not pairs:
+            raise DataError(f"{path} holds no pair to train on: the verifier writes nothing")
+        return pairs
+
+    def _dev(self, config: LlamaConfig) -> list[Pair]:
+        held_out = Examples.load(self.packed / HELD_OUT)
+        pairs = zip(held_out.sources, held_out.targets, strict=True)
+        return [pair for pair in pairs if max(map(len, pair)) < _positions(config) - 1]
+
+    def _network(self, verifier: Llama) -> NatTransformer:
+        """Return a drafter, untrained but for its embedding."""
+        recipe, theirs = self.recipe.drafter, verifier.config
+        assert recipe is not None
+        shape = {
+            "vocab_size": theirs.vocab_size,
+            "width": theirs.width,
+            "heads": theirs.heads,
+            "ffn_width": theirs.ffn_width,
+            "encoder_layers": 1,  # it has none: the verifier's states stand for one
+            "decoder_layers": 1,
+            "max_positions": _positions(theirs),
+            "positions": "learned",
+            "activation": "gelu",
+        }
+        ids = {"pad_id": PAD_ID, "bos_id": theirs.separator[-1], "eos_id": theirs.eos_id}
+        try:
+            network = NatTransformer(
+                TransformerConfig.from_dict(shape | recipe.network | ids),
+                NatConfig(block=recipe.block, causal_prefix=True, shared_encoder=True),
+            )
+        except ModelError as error:
+            raise ConfigError(f"recipe {self.recipe.name}, [drafter]: {error}") from error
+        with torch.no_grad():
+            network.embedding.weight.copy_(verifier.embedding.weight)
+            network.embedding.weight[PAD_ID].zero_()
+        network.embedding.requires_grad_(False)
+        return network
+
+
+def _positions(config: Any) -> int:
+    """Return how many positions a source, or an output, has: half of the decoder's."""
+    return int(config.max_positions) // 2
+
+
+def train(recipe: Path, packed: Path, out: Path, *, budget: float, seed: int = 0) -> Progress:
+    """Train the drafter of a recipe's run; see :class:`DrafterRun`."""
+    return DrafterRun(text_recipe(recipe), packed, out, seed).train(budget)

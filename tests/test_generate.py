@@ -152,7 +152,7 @@ def test_what_was_chosen_is_said_beside_the_output(
             ["--strategy", "auto", "--beam-size", "3"],
             "--beam-size belongs to beam and speculative-beam, not to auto",
         ),
-        (["--strategy", "auto", "--k", "5"], "--k belongs to gad and "),
+        (["--strategy", "auto", "--k", "5"], "--k belongs to lookup and gad and "),
         (["--strategy", "auto", "--budget", "2"], "must be from 0 to 1"),
     ],
 )

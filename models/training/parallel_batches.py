@@ -9,6 +9,7 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
+from gec.errors import DataError
 from gec.models.training.streams import Pair, Place, PooledBatches, batches_of, pad
 from gec.text.vocabulary import BOS_ID, EOS_ID, PAD_ID
 
@@ -58,6 +59,8 @@ class ParallelBatches(PooledBatches[ParallelBatch]):
         starts: Sequence[Place] = ((0, 0),),
     ) -> None:
         super().__init__(seed, rank, starts)
+        if not pairs:
+            raise DataError("no pair to train on")  # else the search for a batch would never end
         self.pairs, self.batch_tokens = pairs, batch_tokens
 
     def pool(self, number: int) -> list[list[Pair]]:

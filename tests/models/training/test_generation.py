@@ -153,7 +153,8 @@ def test_shipped_recipes_run_on_a_slice(
     assert "left" not in trained
     bundle = generation.load(str(run / "bundle"))
     assert bundle.nat is not None
-    assert bundle.nat.nat.shared_encoder == (name == "en_de")
+    assert bundle.nat.nat.shared_encoder
+    assert bundle.nat.nat.causal_prefix == (name == "multi30k")
     ids = [bundle.vocabulary.encode(source) for source, _ in rows[:20]]
     greedy, gad = (make_decoder(bundle.parts(), s).decode(ids) for s in ("greedy", "gad"))
     assert [found[0].tokens for found in gad] == [found[0].tokens for found in greedy]
@@ -232,6 +233,12 @@ def test_batches_resume_and_cover_every_pair_each_epoch() -> None:
         assert batch.target.numel() <= 30 or len(batch.target) == 1
     second = next(stream)
     assert second.position[0] == 1
+
+
+def test_no_pairs_are_refused() -> None:
+    """The search for a first batch would never end."""
+    with pytest.raises(DataError, match="no pair to train on"):
+        ParallelBatches([], 30)
 
 
 def test_what_the_masks_hide() -> None:

@@ -43,7 +43,7 @@ def reentered(parts: Parts, _values: Values) -> Drafter:
 def looked_up(_parts: Parts, values: Values) -> Drafter:
     from gec.decoding.drafters.lookup import LookupDrafter
 
-    return LookupDrafter() if values["k"] is None else LookupDrafter(values["k"])
+    return LookupDrafter(values["k"] or 8)
 
 
 def blocks(parts: Parts, values: Values) -> Drafter:

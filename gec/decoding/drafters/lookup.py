@@ -46,7 +46,7 @@ class LookupDrafter(Drafter):
         ConfigError: ``k`` is below 1.
     """
 
-    def __init__(self, k: int = 8) -> None:
+    def __init__(self, k: int) -> None:
         if k < 1:
             raise ConfigError(f"k must be at least 1, not {k}")
         self.k = k

@@ -32,12 +32,14 @@ static void unpack_int8(const void *panels, int64_t inputs, int64_t first, int64
                         int8_t *weight)
 {
     const int64_t groups = gec_padded(inputs) / 4;
-    for (int64_t channel = first; channel < first + count; channel++)
-        for (int64_t input = 0; input < inputs; input++) {
-            const uint8_t *from = (const uint8_t *)panels +
-                                  place_of(channel, input / 4, groups) * 64 + channel % 16 * 4;
-            *weight++ = (int8_t)(uint8_t)(from[input % 4] - WEIGHT_SHIFT);
-        }
+    const int64_t apart = place_of(0, 1, groups) * 64; /* a group from the next */
+    for (int64_t channel = first; channel < first + count; channel++) {
+        const uint8_t *from =
+            (const uint8_t *)panels + place_of(channel, 0, groups) * 64 + channel % 16 * 4;
+        for (int64_t input = 0; input < inputs; input += 4, from += apart)
+            for (int64_t i = 0; i < 4 && input + i < inputs; i++)
+                *weight++ = (int8_t)(uint8_t)(from[i] - WEIGHT_SHIFT);
+    }
 }
 
 static void pack_float(const float *weight, int64_t channels, int64_t inputs, void *panels)

@@ -30,7 +30,8 @@ def encoder_decoder(
     if config.tie_embeddings:
         for name in ("output.weight", "output.weight.scale"):
             weights.tensors.pop(name, None)
-    table = weights.table("embedding", config.vocab_size, config.width, tied=config.tie_embeddings)
+    tied = output if config.tie_embeddings else None
+    table = weights.table("embedding", config.vocab_size, config.width, tied=tied)
     source_table = table
     if config.source_vocab_size is not None:
         source_table = weights.table("source_embedding", config.source_vocab_size, config.width)
@@ -134,7 +135,7 @@ def decoder_only(config: LlamaConfig, weights: Weights) -> structures.Network:
         head_width=head_width,
         ffn_width=config.ffn_width,
         attention_scale=head_width**-0.5,
-        table=weights.table("embedding", config.vocab_size, width, tied=True),
+        table=weights.table("embedding", config.vocab_size, width, tied=output),
         final_norm=weights.norm("norm", width, bias=False),
         layer=layers,
     )

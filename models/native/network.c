@@ -19,14 +19,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { CLASSES = 40 /* of blocks of memory */, TOGETHER = 64, FEW = 16 /* rows of the output layer */ };
+enum { CLASSES = 120 /* of blocks of memory */, TOGETHER = 64, FEW = 16 /* rows of the output layer */ };
 
-/* Idle bytes that a model keeps for later. */
-static const size_t KEPT = (size_t)256 << 20;
+/* Idle bytes that a model keeps for later, those given back last. */
+static const size_t KEPT = (size_t)32 << 20;
 /* Fewest multiplications that are worth waking a second thread for. */
 static const int64_t PARALLEL = 200000;
 
-/* ---- blocks of memory, in sizes of powers of two */
+/* ---- blocks of memory, in four sizes between a power of two and the next */
 
 typedef struct block {
     struct block *next;
@@ -63,11 +63,16 @@ static void unlock(gec_model *m)
     atomic_flag_clear_explicit(&m->locked, memory_order_release);
 }
 
+static size_t size_of_class(int class)
+{
+    return (size_t)(4 + class % 4) << (8 + class / 4);
+}
+
 /* At least `size` bytes, NULL where there are none. */
 static void *take(gec_model *m, size_t size)
 {
-    int class = 10;
-    while (class < CLASSES && ((size_t)1 << class) < size)
+    int class = 0;
+    while (class < CLASSES && size_of_class(class) < size)
         class++;
     if (class == CLASSES)
         return NULL;
@@ -75,11 +80,11 @@ static void *take(gec_model *m, size_t size)
     block *found = m->idle[class];
     if (found) {
         m->idle[class] = found->next;
-        m->kept -= (size_t)1 << class;
+        m->kept -= size_of_class(class);
     }
     unlock(m);
     if (!found) {
-        found = malloc(((size_t)1 << class) + HEAD);
+        found = malloc(size_of_class(class) + HEAD);
         if (!found)
             return NULL;
         found->class = class;
@@ -91,18 +96,31 @@ static void give(gec_model *m, void *data)
 {
     if (!data)
         return;
-    block *old = (block *)((char *)data - HEAD);
-    const size_t size = (size_t)1 << old->class;
+    block *old = (block *)((char *)data - HEAD), *rest = NULL;
+    const size_t size = size_of_class(old->class);
     lock(m);
-    const int keep = m->kept + size <= KEPT;
-    if (keep) {
+    /* work of another length has other sizes: those of before make room */
+    for (int class = 0; class < CLASSES && m->kept + size > KEPT; class ++)
+        while (class != old->class && m->idle[class] && m->kept + size > KEPT) {
+            block *other = m->idle[class];
+            m->idle[class] = other->next;
+            m->kept -= size_of_class(class);
+            other->next = rest;
+            rest = other;
+        }
+    if (m->kept + size <= KEPT) {
         old->next = m->idle[old->class];
         m->idle[old->class] = old;
         m->kept += size;
+    } else {
+        old->next = rest;
+        rest = old;
     }
     unlock(m);
-    if (!keep)
-        free(old);
+    for (block *next; rest; rest = next) {
+        next = rest->next;
+        free(rest);
+    }
 }
 
 static workspace *borrow(gec_model *m)
@@ -226,9 +244,12 @@ static int reserve_cache(gec_model *m, row *r, int64_t tokens)
 {
     if (tokens <= r->capacity)
         return 1;
-    int64_t capacity = r->source ? r->source->length + 8 : 32; /* outputs are as long as sources */
-    while (capacity < tokens)
-        capacity *= 2;
+    int64_t capacity = r->capacity + r->capacity / 2;
+    if (r->source && capacity < r->source->length + 8)
+        capacity = r->source->length + 8; /* outputs are as long as sources */
+    if (capacity < tokens)
+        capacity = tokens;
+    capacity = (capacity + 15) / 16 * 16;
     float *data = copy_cache(m, r, capacity);
     if (!data)
         return 0;
@@ -623,16 +644,21 @@ static float half(uint16_t bits)
 }
 
 /* The first states of a token: its vector, scaled, and its place's. */
-static void embed(const gec_network *n, const gec_side *side, int64_t id, int64_t place, float *x)
+static void embed(const pass *p, const gec_side *side, int64_t id, int64_t place, float *x)
 {
+    const gec_network *n = p->n;
     const int64_t width = n->width, at = id * width;
     const int masked = id == side->table.ids;
     const float factor = masked ? 1 : n->embedding_scale;
     if (masked)
         memcpy(x, n->mask, sizeof(float) * (size_t)width);
-    else if (side->table.type == GEC_INT8) {
+    else if (side->table.type == GEC_INT8 || side->table.type == GEC_PANELS) {
         const int8_t *from = (const int8_t *)side->table.rows + at;
         const float scale = side->table.scale[id];
+        if (side->table.type == GEC_PANELS) {
+            p->k->unpack_int8(side->table.rows, width, id, 1, p->values);
+            from = p->values;
+        }
         for (int64_t i = 0; i < width; i++)
             x[i] = (float)from[i] * scale;
     } else if (side->table.type == GEC_FLOAT16) {
@@ -658,7 +684,7 @@ static void embed_rows(const pass *p, const gec_side *side, const int64_t *ids, 
     float *x = p->x;
     for (int64_t r = 0; r < rows; r++)
         for (int64_t t = 0; t < lengths[r]; t++, x += p->n->width)
-            embed(p->n, side, *ids++, (starts ? starts[r] : 0) + t, x);
+            embed(p, side, *ids++, (starts ? starts[r] : 0) + t, x);
     if (side->embedding_norm.weight)
         norm(p, &side->embedding_norm, p->tokens, p->x, p->x);
 }

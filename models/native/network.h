@@ -24,12 +24,12 @@ typedef struct {
     const float *weight, *bias;
 } gec_norm;
 
-enum { GEC_FLOAT32, GEC_FLOAT16, GEC_INT8 };
+enum { GEC_FLOAT32, GEC_FLOAT16, GEC_INT8, GEC_PANELS /* int8, those of a layer */ };
 
 /* A vector for every id. */
 typedef struct {
     int64_t ids, type;
-    const void *rows;   /* [ids][width] of the type */
+    const void *rows;   /* [ids][width] of the type, or panels */
     const float *scale; /* int8: one of each row */
 } gec_table;
 

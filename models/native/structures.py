@@ -6,8 +6,8 @@ import ctypes
 from ctypes import c_float, c_int64, c_void_p
 from typing import ClassVar
 
-FLOAT32, FLOAT16, INT8 = range(3)
-"""The types of a table's rows."""
+FLOAT32, FLOAT16, INT8, PANELS = range(4)
+"""The types of a table's rows; panels are those of an int8 layer."""
 
 ACTIVATIONS = {"relu": 0, "gelu": 1, "gelu_tanh": 2, "silu": 3}
 GATED = -1

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from gec.models.native.structures import FLOAT16, FLOAT32, INT8, Linear, Norm, Table
+from gec.models.native.structures import FLOAT16, FLOAT32, INT8, PANELS, Linear, Norm, Table
 from gec.models.native.tensors import let_go
 
 Array = NDArray[Any]
@@ -82,11 +82,11 @@ class Weights:
         offset = self.vector(f"{name}.bias", width) if bias else None
         return Norm(address(weight), address(offset))
 
-    def table(self, name: str, ids: int, width: int, *, tied: bool = False) -> Table:
-        """Return a vector for each id; a quantized network computes with a tied one's int8."""
+    def table(self, name: str, ids: int, width: int, *, tied: Linear | None = None) -> Table:
+        """Return a vector for each id; an int8 layer that is ``tied`` to it keeps them for both."""
         weight, scale = self._matrix(f"{name}.weight", ids, width)
-        if tied and self.quantized and scale is None:
-            weight, scale = quantize_rows(_float(weight))
+        if tied is not None and self.quantized:
+            return Table(ids, PANELS, tied.panels, tied.scale)
         if weight.dtype not in _KINDS:
             weight = _float(weight)
         weight = np.require(weight, requirements=["C", "A"])

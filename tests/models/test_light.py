@@ -575,6 +575,16 @@ def test_pages_of_packed_weights_do_not_stay_in_memory(tmp_path: Path) -> None:
     assert (found["a"] == values).all()  # it comes back
 
 
+def test_a_tied_embedding_is_kept_once() -> None:
+    for name in ("plain", "llama"):
+        network = light_network(name, "int8")
+        table, output = network._structure.decoder.table, network._structure.output
+        assert (table.rows, table.scale) == (output.panels, output.scale)
+        assert not [x for x in network._kept if x.shape == (network.vocabulary, network.width)]
+        floats = light_network(name, "fp32")._structure
+        assert floats.decoder.table.rows != floats.output.panels
+
+
 def test_a_decoder_alone_takes_few_tokens_at_once() -> None:
     from gec.correct.corrector import Corrector
 

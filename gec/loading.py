@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from gec.correct.corrector import Corrector
 from gec.correct.needless import Budget
+from gec.correct.opinion import SecondOpinion
 from gec.correct.options import Options
 from gec.decoding.parts import Parts
 from gec.decoding.strategies import parse
@@ -106,10 +107,22 @@ def load(
         beam_size=beam_size,
         speller=contents.speller if spelling else None,
         ngrams=contents.ngrams,
+        second=_second_opinion(contents, device or kind, precision),
         calibration=contents.calibration,
         needless=contents.needless,
         about={"bundle": contents.folder.name, **facts, "precision": precision},
     )
+
+
+def _second_opinion(contents: Contents, device: str, precision: str) -> SecondOpinion | None:
+    """Return the network that a bundle asks about its edits, on the same device."""
+    from gec.models.load import bundle
+
+    if contents.second_opinion is None:
+        return None
+    other = bundle.read(contents.second_opinion)
+    model, _ = _verifier(other, device, precision)
+    return SecondOpinion(contents.second_opinion, model, other.subwords)
 
 
 def _verifier(

@@ -14,7 +14,11 @@ def add_options(parser: Parser) -> None:
     add("recipe", metavar="RECIPE", help="the run's recipe, a TOML file")
     add("weights", nargs="+", metavar="WEIGHTS", help="weights.safetensors; of several, their mean")
     add("--out", required=True, metavar="DIR", help="the update; its settings stay if it is there")
-    add("--parts", metavar="NAME", help="the bundle whose dictionary and n-grams it uses")
+    add(
+        "--parts",
+        metavar="NAME",
+        help="the bundle whose dictionary and n-grams it uses, and which it asks about edits",
+    )
     add("--bundle", metavar="DIR", help="also make the bundle, here")
 
 

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field, replace
 from functools import lru_cache
 
 from gec.correct.confidence import Calibration, Evidence
+from gec.correct.opinion import SecondOpinion
 from gec.correct.plan import Interrupt, Plan
 from gec.correct.reading import Done, Reading, Share, shares, unread
 from gec.correct.result import Correction, SentenceResult, Warning
@@ -78,12 +79,14 @@ class Assembler:
         subwords: the model's tokens, for traces.
         calibration: makes one confidence of what is known of an edit.
         ngrams: says how much more fluent an edit makes a sentence; None says nothing.
+        second: what another network says of the edits; None says nothing.
         interrupt: ends the work if it raises.
     """
 
     subwords: WordCodec
     calibration: Calibration
     ngrams: NGrams | None
+    second: SecondOpinion | None
     interrupt: Interrupt
 
     def assemble(self, plan: Plan, decoded: Sequence[Done]) -> Correction:
@@ -173,7 +176,7 @@ class Assembler:
         known: list[Evidence] = []
         for reading, begin, end in spoken:
             respelt = {source[place] for place in reading.respelt}
-            for edit in reading.edits:
+            for edit, opinion in zip(reading.edits, self._opinions(source, reading), strict=True):
                 start, stop = edit.source_start, edit.source_end
                 new = reading.words[edit.target_start : edit.target_end]
                 if not max(begin, draft.at) <= start < end:
@@ -187,14 +190,28 @@ class Assembler:
                     continue
                 if _unpairs(source, start, stop, new):
                     continue
-                known.append(self._evidence(source, reading, edit))
+                known.append(self._evidence(source, reading, edit, opinion))
                 confidence = self.calibration(known[-1])
                 if confidence >= plan.rule.setting.least(known[-1].type):
                     draft.make(start, stop, new, confidence)
         draft.finish()
         return draft, known
 
-    def _evidence(self, source: Sequence[str], reading: Reading, edit: WordEdit) -> Evidence:
+    def _opinions(self, source: Sequence[str], reading: Reading) -> list[float]:
+        """Return the second network's opinion of each edit of a reading."""
+        if self.second is None:
+            return [0.0] * len(reading.edits)
+        return self.second(
+            source,
+            [
+                (e.source_start, e.source_end, reading.words[e.target_start : e.target_end])
+                for e in reading.edits
+            ],
+        )
+
+    def _evidence(
+        self, source: Sequence[str], reading: Reading, edit: WordEdit, opinion: float
+    ) -> Evidence:
         """Return what is known of one edit of a sentence's words."""
         first, last = edit.target_start, edit.target_end
         places = range(edit.source_start, edit.source_end)
@@ -209,6 +226,7 @@ class Assembler:
             following=reading.entry(last),
             spelling=math.prod(reading.respelt.get(place, 1.0) for place in places),
             fluency=self.ngrams.prefers(reading.words, first, last, old) if self.ngrams else 0.0,
+            opinion=opinion,
             others=len(reading.edits) - 1,
             distance=_distance(old, new),
         )

@@ -15,6 +15,7 @@ from gec.errors import ConfigError
 
 _LEAST = 1e-6  # probabilities are kept this far from 0 and 1
 _MOST = 30.0  # nats of fluency, and log-odds, beyond which nothing changes
+_SUREST = 15.0  # nats of an opinion, likewise
 _GROWTH = 2  # words that an edit adds or takes away; of more the size tells enough
 
 
@@ -30,6 +31,7 @@ class Evidence:
         following: the verifier's for the token after them: that the edit ends there.
         spelling: the speller's confidence where it wrote the word, else 1.
         fluency: nats by which the n-gram model prefers the edited sentence; 0 without one.
+        opinion: nats by which a second network prefers the edited sentence; 0 without one.
         others: how many more edits the model proposes in the same sentence.
         distance: how far the letters put there are from those replaced, as a share of the longer
             ones (optimal string alignment, 0 to 1); 0 where nothing is replaced.
@@ -43,6 +45,7 @@ class Evidence:
     following: float
     spelling: float = 1.0
     fluency: float = 0.0
+    opinion: float = 0.0
     others: int = 0
     distance: float = 0.0
 
@@ -60,6 +63,9 @@ class Evidence:
             "others": math.log1p(self.others),
             f"fluency {operation}": max(-_MOST, min(_MOST, self.fluency)),
         }
+        if self.opinion:
+            opinion = max(-_SUREST, min(_SUREST, self.opinion))
+            named |= {"opinion": opinion, f"opinion {operation}": opinion}
         if operation == "R":
             named["distance"] = self.distance
         if self.type == "R:SPELL":

@@ -11,6 +11,7 @@ from itertools import islice
 from gec.correct.assemble import Assembler
 from gec.correct.confidence import Calibration
 from gec.correct.needless import Needless
+from gec.correct.opinion import SecondOpinion
 from gec.correct.options import BALANCED, Options, Setting
 from gec.correct.plan import Interrupt, Job, Plan, Planner, Rule
 from gec.correct.reading import Done, read
@@ -57,6 +58,7 @@ class Corrector:
         beam_size: int = 5,
         speller: Speller | None = None,
         ngrams: NGrams | None = None,
+        second: SecondOpinion | None = None,
         calibration: Calibration | None = None,
         needless: Mapping[str, Needless] | None = None,
         about: dict[str, str | int | float] | None = None,
@@ -76,6 +78,7 @@ class Corrector:
         self._decoder = make_decoder(self._parts, self._strategy, self._values, logprobs=True)
         self._speller = speller
         self._ngrams = ngrams
+        self._second = second
         self._calibration = calibration or Calibration()
         self._decode: Decode = self.decode
         self._interrupt: Interrupt = _go_on
@@ -84,6 +87,8 @@ class Corrector:
             self._refuse_tolerance()
         setting = self._rule(None).setting
         self._about = (about or {}) | {"strategy": strategy}
+        if second is not None:
+            self._about["second_opinion"] = second.name
         if self._tolerant:
             self._about["tolerance"] = setting.tolerance
         self._about["min_confidence"] = setting.min_confidence
@@ -233,7 +238,9 @@ class Corrector:
             raise ConfigError(f"batch_size must be at least 1, not {batch_size}")
         jobs = [job for plan in plans for job in plan.jobs]
         done = iter(self._done(jobs, rule.setting, batch_size))
-        assembler = Assembler(self.subwords, self._calibration, self._ngrams, self._interrupt)
+        assembler = Assembler(
+            self.subwords, self._calibration, self._ngrams, self._second, self._interrupt
+        )
         return [
             assembler.assemble(
                 plan, [one for parts in islice(done, len(plan.jobs)) for one in parts]

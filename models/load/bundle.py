@@ -27,7 +27,7 @@ from gec.correct.needless import Needless, read_kinds
 from gec.correct.options import BALANCED, Setting
 from gec.errors import ConfigError, ModelError
 from gec.models.load.foreign import ForeignSubwords
-from gec.models.load.places import BUNDLES, find
+from gec.models.load.places import BUNDLES, find, shipped
 from gec.models.load.sizes import check_sizes
 from gec.models.network.llama_config import LlamaConfig
 from gec.models.network.transformer_config import TransformerConfig
@@ -125,6 +125,7 @@ class Contents:
         folder: where it lies; its name is the bundle's.
         config, subwords, speller, ngrams, settings, calibration, needless: as of :class:`Bundle`.
         architecture: the network's settings, checked against the file of its weights.
+        second_opinion: the shipped bundle whose network is asked about edits, if there is one.
     """
 
     folder: Path
@@ -136,6 +137,7 @@ class Contents:
     settings: dict[str, Setting]
     calibration: Calibration
     needless: Mapping[str, Needless]
+    second_opinion: str | None = None
 
     @property
     def weights(self) -> Path:
@@ -199,6 +201,11 @@ def read(name_or_path: str) -> Contents:
         needless = read_kinds(config.get("needless", {}))
     except ConfigError as error:
         raise ModelError(f"{folder / 'config.json'}, needless: {error}") from error
+    second = config.get("second_opinion")
+    if second is not None and not (isinstance(second, str) and shipped(second)):
+        raise ModelError(
+            f"{folder / 'config.json'}, second_opinion: no shipped bundle is called {second!r}"
+        )
     architecture = architecture_of(config["network"], folder / WEIGHTS)
     foreign = config.get("tokenizer")
     subwords = _codec(folder, architecture, foreign)
@@ -213,6 +220,7 @@ def read(name_or_path: str) -> Contents:
         settings,
         calibration,
         needless,
+        second,
     )
 
 

@@ -42,6 +42,11 @@ def find(name_or_path: str) -> Path:
     )
 
 
+def shipped(name: str) -> bool:
+    """Whether a bundle of that name is part of this package."""
+    return Path(name).name == name and (BUNDLES / name / "config.json").is_file()
+
+
 def cache_folder() -> Path:
     """Return the folder of fetched models: $GEC_CACHE, or gec in the user's cache folder."""
     try:

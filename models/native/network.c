@@ -22,7 +22,7 @@
 enum { CLASSES = 120 /* of blocks of memory */, TOGETHER = 64, FEW = 16 /* rows of the output layer */ };
 
 /* Idle bytes that a model keeps for later, those given back last. */
-static const size_t KEPT = (size_t)32 << 20;
+static const size_t KEPT = (size_t)16 << 20;
 /* Fewest multiplications that are worth waking a second thread for. */
 static const int64_t PARALLEL = 200000;
 

@@ -25,7 +25,8 @@ def make(recipe: Path, weights: Sequence[Path], out: Path, parts: str | None = N
 
     Args:
         weights: ``weights.safetensors`` of each run.
-        parts: the shipped bundle whose dictionary and n-grams go into the bundle.
+        parts: the shipped bundle whose dictionary and n-grams go into the bundle, and whose network
+            gives the second opinion of its edits.
 
     Raises:
         ConfigError, ModelError: a recipe or weights that cannot be used.
@@ -52,7 +53,7 @@ def make(recipe: Path, weights: Sequence[Path], out: Path, parts: str | None = N
             "network": architecture.to_dict(),
             "pretrained": asdict(source),
         }
-        | ({"parts": parts} if parts else {}),
+        | ({"parts": parts, "second_opinion": parts} if parts else {}),
     )
 
 

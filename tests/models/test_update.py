@@ -230,7 +230,7 @@ def test_an_update_is_made_of_the_mean_of_runs(
     assert main([*command[:-1], "--parts", "en"]) == 0
     again = json.loads((out / "config.json").read_text())
     assert again["settings"] == {"balanced": {}}
-    assert again["parts"] == "en"
+    assert (again["parts"], again["second_opinion"]) == ("en", "en")
     runs[1].write_bytes(b"no")
     with pytest.raises(ModelError, match="cannot read"):
         make(recipe, runs, out)

@@ -117,7 +117,7 @@ def test_names_that_the_model_cannot_spell_cost_no_correction_behind_them(
     found = corrector.correct(NAMES)
     first, last = NAMES[: NAMES.index(" Nowicki")], found.text[found.text.index(" Nowicki") :]
     assert found.text.startswith(first)  # the names stay
-    assert re.match(" Nowicki, and they were very happy because they (have|had) seen many", last)
+    assert re.match(" Nowicki, and they were very happy because they (ha.*seen|saw) many", last)
     assert not found.warnings
 
 

@@ -13,6 +13,7 @@ import pytest
 import gec
 from gec.cli import main
 from gec.correct.corrector import Corrector
+from gec.correct.options import Options
 from gec.eval.benchmark.lossless import check_lossless
 from gec.eval.metrics.exact import score_exact
 
@@ -114,10 +115,10 @@ def test_names_that_the_model_cannot_spell_cost_no_correction_behind_them(
     corrector: Corrector,
 ) -> None:
     """It loses its way in them, and says anything of what follows."""
-    found = corrector.correct(NAMES)
+    found = corrector.correct(NAMES, Options(min_confidence=0.3))
     first, last = NAMES[: NAMES.index(" Nowicki")], found.text[found.text.index(" Nowicki") :]
     assert found.text.startswith(first)  # the names stay
-    assert re.match(" Nowicki, and they were very happy because they (ha.*seen|saw) many", last)
+    assert re.match(" Nowicki, and they were very happy because they (had seen|saw) many", last)
     assert not found.warnings
 
 

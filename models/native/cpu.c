@@ -7,7 +7,21 @@
 #if defined(__x86_64__)
 #include <cpuid.h>
 
-enum { AVX2 = 1, AVX2_VNNI = 2, AVX512 = 4, AVX512_VNNI = 8 };
+enum { AVX2 = 1, AVX2_VNNI = 2, AVX512 = 4, AVX512_VNNI = 8, AMX = 16 };
+
+#ifdef __linux__
+#include <sys/syscall.h>
+#include <unistd.h>
+
+/* Linux saves tile registers for those processes only that ask for it. */
+static int may_use_tiles(void)
+{
+    enum { ARCH_REQ_XCOMP_PERM = 0x1023, XFEATURE_XTILEDATA = 18 };
+    return syscall(SYS_arch_prctl, ARCH_REQ_XCOMP_PERM, XFEATURE_XTILEDATA) == 0;
+}
+#else
+static int may_use_tiles(void) { return 0; }
+#endif
 
 /* What the processor can and the system saves; the compiler's own test is missing in some. */
 static int abilities(void)
@@ -26,6 +40,9 @@ static int abilities(void)
     const unsigned levels = a, wanted = 1u << 16 | 1u << 17 | 1u << 30 | 1u << 31; /* F DQ BW VL */
     if ((low & 0xe6) == 0xe6 && (b & wanted) == wanted)
         found |= AVX512 | (c >> 11 & 1 ? AVX512_VNNI : 0);
+    const unsigned tiles = 1u << 24 | 1u << 25; /* and their products of int8 */
+    if ((low & 0x60000) == 0x60000 && (d & tiles) == tiles && may_use_tiles())
+        found |= AMX;
     if (levels >= 1 && __get_cpuid_count(7, 1, &a, &b, &c, &d) && a >> 4 & 1)
         found |= AVX2_VNNI;
     return found;

@@ -33,7 +33,8 @@ INLINE void keep_best(const GecBest *best, int64_t row, int64_t panel, int64_t p
     }
 }
 
-#define BEST_PART(name, some, Layer, TILE)                                                \
+/* Of each panel, `TILE` rows at a time by SOME, whose last argument may be the panel to fetch. */
+#define BEST_PART(name, Layer, TILE, SOME)                                                \
     static void name(const Layer *p, const GecBest *best, int64_t begin, int64_t end)     \
     {                                                                                     \
         float logits[TILE * GEC_PANEL];                                                   \
@@ -44,14 +45,34 @@ INLINE void keep_best(const GecBest *best, int64_t row, int64_t panel, int64_t p
                     logits[i] = -INFINITY;                                                \
             for (int64_t row = 0; row < p->rows; row += TILE) {                           \
                 const int64_t count = fewer(TILE, p->rows - row);                         \
-                some(p, panel, row, count, logits, GEC_PANEL);                            \
+                SOME;                                                                     \
                 for (int64_t r = 0; r < count; r++)                                       \
                     keep_best(best, row + r, panel, panels, logits + r * GEC_PANEL);      \
             }                                                                             \
         }                                                                                 \
     }
-BEST_PART(best_int8_part, int8_some, GecLinear, INT8_TILE)
-BEST_PART(best_float_part, float_some, GecFloatLinear, FLOAT_TILE)
+BEST_PART(best_int8_rows, GecLinear, INT8_TILE,
+          int8_some(p, panel, row, count, logits, GEC_PANEL))
+BEST_PART(best_float_part, GecFloatLinear, FLOAT_TILE,
+          float_some(p, panel, row, count, logits, GEC_PANEL))
+#ifdef GEC_AMX
+BEST_PART(best_tiles, GecLinear, BLOCK_ROWS,
+          some_tiles(p, panel, row, count, logits, GEC_PANEL,
+                     row || panel + 1 == end ? NULL : panel_of(p, panel + 1)))
+#endif
+
+static void best_int8_part(const GecLinear *p, const GecBest *best, int64_t begin, int64_t end)
+{
+#ifdef GEC_AMX
+    if (in_tiles(p)) {
+        begin_tiles(fewer(TILE_ROWS, p->rows));
+        best_tiles(p, best, begin, end);
+        _tile_release();
+        return;
+    }
+#endif
+    best_int8_rows(p, best, begin, end);
+}
 
 /* ln x for x > 0 to about two units in the last place (Cephes, logf). NaN and infinity stay. */
 static float logarithm(float x)

@@ -65,14 +65,36 @@ static void unpack_float(const void *panels, int64_t inputs, int64_t first, int6
 
 /* ---- rows to int8 */
 
+/* x / y to the last bit, r being the float nearest to 1 / y: q is corrected twice by what is left of x
+   (Markstein, Computation of elementary functions on the IBM RISC System/6000, 1990). If that is too
+   small for a normal float the last bit may differ, but nothing that is rounded to a whole number. */
+INLINE vec quotient(vec x, vec y, vec r)
+{
+#ifdef SLOW_FUSED
+    (void)r;
+    return over(x, y);
+#endif
+    vec q = times(x, r);
+    q = fused(fused_less(q, y, x), r, q);
+    return fused(fused_less(q, y, x), r, q);
+}
+
 INLINE void quantize_row(const float *x, int64_t inputs, int8_t *to, float *row_scale,
                          int32_t *offset)
 {
     const vec infinity = all(INFINITY);
-    vec largest = all(0);
+    vec largest = all(0), largest2 = largest;
     uint32_t odd = 0; /* the maximum would lose a NaN */
-    for (int64_t i = 0; i < inputs; i += GEC_LANES) {
-        const vec size = size_of(load(x + i, inputs - i));
+    int64_t done = 0;
+    for (; done + 2 * GEC_LANES <= inputs; done += 2 * GEC_LANES) {
+        const vec size = size_of(whole(x + done)), size2 = size_of(whole(x + done + GEC_LANES));
+        largest = larger(largest, size);
+        largest2 = larger(largest2, size2);
+        odd |= ~bits(both(below(size, infinity), below(size2, infinity)));
+    }
+    largest = larger(largest, largest2);
+    for (; done < inputs; done += GEC_LANES) {
+        const vec size = size_of(load(x + done, inputs - done));
         largest = larger(largest, size);
         odd |= ~bits(below(size, infinity));
     }
@@ -87,10 +109,10 @@ INLINE void quantize_row(const float *x, int64_t inputs, int8_t *to, float *row_
         scale = 1e-30f;
     *row_scale = scale;
 
-    const vec divisor = all(scale);
+    const vec divisor = all(scale), reciprocal = all(1.0f / scale);
     ints total = no_ints();
     for (int64_t i = 0; i < inputs; i += GEC_LANES) {
-        const ints rounded = to_ints(over(load(x + i, inputs - i), divisor));
+        const ints rounded = to_ints(quotient(load(x + i, inputs - i), divisor, reciprocal));
         total = ints_plus(total, rounded);
         save_bytes(to + i, inputs - i, rounded);
     }
@@ -259,8 +281,18 @@ SOME_ROWS(float_some, float_rows, GecFloatLinear, FLOAT_TILE)
 
 INLINE int64_t fewer(int64_t a, int64_t b) { return a < b ? a : b; }
 
+#ifdef GEC_AMX
+#include "kernel_tiles.h"
+#endif
+
 static void int8_part(const GecLinear *p, int64_t begin, int64_t end)
 {
+#ifdef GEC_AMX
+    if (in_tiles(p)) {
+        tiles_part(p, begin, end);
+        return;
+    }
+#endif
     for (int64_t panel = begin; panel < end; panel++)
         for (int64_t row = 0; row < p->rows; row += INT8_TILE)
             int8_some(p, panel, row, fewer(INT8_TILE, p->rows - row),

@@ -18,6 +18,8 @@ typedef struct {
 } ints;
 typedef ints mask; /* -1 or 0 */
 
+#define SLOW_FUSED
+
 /* a b + c, rounded once. */
 static inline float fused_one(float a, float b, float c)
 {

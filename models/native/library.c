@@ -104,12 +104,14 @@ static int worth(int64_t work, int threads) { return work < PARALLEL ? 1 : threa
 static int quantized(Product *p, int threads)
 {
     const int64_t rows = p->linear.rows, padded = gec_padded(p->linear.inputs);
-    char *scratch = malloc((size_t)(rows * (padded + 8)) + 1);
+    enum { LINE = 64 }; /* of the cache, where values begin one */
+    char *scratch = malloc((size_t)(rows * (padded + 8)) + LINE);
     if (scratch == NULL)
         return 0;
     p->linear.row_scale = (float *)scratch;
     p->linear.offset = (int32_t *)(scratch + rows * 4);
-    p->linear.values = (int8_t *)(scratch + rows * 8);
+    char *values = scratch + rows * 8;
+    p->linear.values = (int8_t *)(values + -(uintptr_t)values % LINE);
     gec_parallel(threads, rows, 0, quantize, p);
     return 1;
 }

@@ -21,7 +21,10 @@ from gec.errors import ConfigError
 ABI = 1
 """What is called, and the order of packed weights; the library must say the same number."""
 
-NAMES = ("plain", "avx2", "avx2-vnni", "avx512", "avx512-vnni", "neon", "neon-dot")
+NAMES = (
+    *("plain", "avx2", "avx2-vnni", "avx512", "avx512-vnni", "avx512-vnni-amx"),
+    *("neon", "neon-dot"),
+)
 """Every kind of kernels there is, for any machine."""
 
 VARIABLE = "GEC_NATIVE"

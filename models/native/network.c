@@ -30,11 +30,17 @@ static const int64_t PARALLEL = 200000;
 
 typedef struct block {
     struct block *next;
+    void *begin; /* what malloc gave */
     int class;
 } block;
 
-/* What is behind a block's head is as aligned as a vector. */
-enum { HEAD = 64 };
+/* What lies behind a block's head, and each part of a workspace, begins a line of the cache. */
+enum { HEAD = 64, LINE = 64 };
+
+static size_t to_line(const void *place)
+{
+    return (size_t)(-(uintptr_t)place % LINE);
+}
 
 /* Buffers of one call, which grow. */
 typedef struct workspace {
@@ -84,9 +90,11 @@ static void *take(gec_model *m, size_t size)
     }
     unlock(m);
     if (!found) {
-        found = malloc(size_of_class(class) + HEAD);
-        if (!found)
+        char *begin = malloc(size_of_class(class) + HEAD + LINE);
+        if (!begin)
             return NULL;
+        found = (block *)(begin + to_line(begin));
+        found->begin = begin;
         found->class = class;
     }
     return (char *)found + HEAD;
@@ -119,7 +127,7 @@ static void give(gec_model *m, void *data)
     unlock(m);
     for (block *next; rest; rest = next) {
         next = rest->next;
-        free(rest);
+        free(rest->begin);
     }
 }
 
@@ -146,14 +154,14 @@ static void put_back(gec_model *m, workspace *w)
 /* Room for `size` bytes, of which `part` hands out parts. */
 static int reserve(workspace *w, size_t size)
 {
-    w->used = 0;
-    if (size <= w->size)
-        return 1;
-    free(w->data);
-    w->size = size + size / 4;
-    w->data = malloc(w->size);
-    if (!w->data)
-        w->size = 0;
+    if (size > w->size) {
+        free(w->data);
+        w->size = size + size / 4;
+        w->data = malloc(w->size + LINE);
+        if (!w->data)
+            w->size = 0;
+    }
+    w->used = to_line(w->data);
     return w->data != NULL;
 }
 
@@ -277,7 +285,7 @@ void gec_model_free(gec_model *m)
     for (int class = 0; class < CLASSES; class ++)
         for (block *b = m->idle[class], *next; b; b = next) {
             next = b->next;
-            free(b);
+            free(b->begin);
         }
     for (workspace *w = m->workspaces, *next; w; w = next) {
         next = w->next;

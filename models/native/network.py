@@ -317,7 +317,7 @@ class _Packer:
             getattr(self._handle, f"gec_pack_{kind}"),
         )
         channels, inputs = weight.shape
-        panels: Array = np.empty(size(c_int64(channels), c_int64(inputs)), np.uint8)
+        panels = _aligned(size(c_int64(channels), c_int64(inputs)))
         pack(
             c_void_p(self._kernels),
             c_void_p(_address(weight)),
@@ -326,6 +326,14 @@ class _Packer:
             c_void_p(panels.ctypes.data),
         )
         return panels
+
+
+def _aligned(size: int) -> Array:
+    """Return so many bytes that begin a line of the cache: weights that do not cost 10 to 30 % more."""
+    line = 64
+    room: Array = np.empty(size + line, np.uint8)
+    first = -_address(room) % line
+    return room[first : first + size]
 
 
 def _ints(values: Iterable[int]) -> array[int]:

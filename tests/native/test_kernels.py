@@ -24,6 +24,8 @@ RELU, GELU, GELU_TANH, SILU = range(4)
 SHAPES = [
     *((1, 1, 1), (1, 64, 64), (2, 7, 63), (3, 33, 17), (5, 4, 65), (6, 256, 70), (13, 100, 200)),
     *((31, 515, 129), (4, 1000, 16)),
+    *((7, 64, 64), (8, 64, 70), (16, 128, 129), (17, 192, 65), (32, 64, 33), (33, 64, 200)),
+    *((47, 256, 100), (81, 64, 64)),
 ]
 """Rows, inputs, channels."""
 
@@ -54,6 +56,16 @@ def spoiled(x: Floats, odd: float) -> Floats:
     return x
 
 
+def halves(rows: int, inputs: int) -> Floats:
+    """Numbers that lie halfway between two int8 levels of their row, or one float beside that."""
+    random = np.random.default_rng([rows, inputs, 1])
+    scale = np.ldexp(random.random((rows, 1), np.float32), random.integers(-60, 60, (rows, 1)))
+    x = scale * (random.integers(-127, 127, (rows, inputs)) + np.float32(0.5))
+    x[:, 0] = 127 * scale[:, 0]
+    beside = np.nextafter(x, random.choice([-np.inf, np.inf], x.shape)).astype(np.float32)
+    return np.where(random.random(x.shape) < 0.5, x, beside).astype(np.float32)
+
+
 def weights(channels: int, inputs: int) -> tuple[NDArray[np.int8], Floats, Floats]:
     """int8 weights with their scales and biases; the extremes are among them, -128 too."""
     random = np.random.default_rng([channels, inputs])
@@ -73,6 +85,7 @@ def cases_linear() -> Iterator[Case]:
         extreme = np.where(some(rows, inputs) > 0, 5, -5).astype(np.float32)
         yield "linear", extreme, weight, scale, None, True
         yield "linear", extreme, np.full_like(weight, -128), scale, None, False
+        yield "linear", halves(rows, inputs), weight, scale, bias, False
 
 
 def cases_best() -> Iterator[Case]:

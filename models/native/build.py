@@ -44,12 +44,13 @@ class Kind(NamedTuple):
 
 _AVX2 = ("-mavx2", "-mfma")
 _AVX512 = (*_AVX2, "-mavx512f", "-mavx512bw", "-mavx512dq", "-mavx512vl")
+_VNNI = (*_AVX512, "-mavx512vnni")
 _AMX = ("-mamx-tile", "-mamx-int8")
 PLAIN = Kind("plain", "0", "lanes_plain.h", ("-O2",))
 KINDS = {
     "x86_64": (
-        Kind("avx512-vnni-amx", "AVX512_VNNI|AMX", "lanes_avx512.h", (*_AVX512, "-mavx512vnni", *_AMX)),
-        Kind("avx512-vnni", "AVX512_VNNI", "lanes_avx512.h", (*_AVX512, "-mavx512vnni")),
+        Kind("avx512-vnni-amx", "AVX512_VNNI|AMX", "lanes_avx512.h", (*_VNNI, *_AMX)),
+        Kind("avx512-vnni", "AVX512_VNNI", "lanes_avx512.h", _VNNI),
         Kind("avx512", "AVX512", "lanes_avx512.h", _AVX512),
         Kind("avx2-vnni", "AVX2_VNNI", "lanes_avx2.h", (*_AVX2, "-mavxvnni")),
         Kind("avx2", "AVX2", "lanes_avx2.h", _AVX2),

@@ -13,6 +13,7 @@ from torch import Tensor, nn
 from gec.errors import ConfigError, ModelError
 from gec.models.load import bundle
 from gec.models.network.transformer import Transformer, TransformerConfig
+from gec.models.training.carry import Carry
 from gec.models.training.noisy_batches import Batch, NoisyBatches
 from gec.models.training.recipe import Recipe, TrainingRecipe
 from gec.models.training.schedule import edit_weight
@@ -74,7 +75,7 @@ class Correction:
             raise ConfigError(f"recipe {recipe.name}, [network]: {error}") from error
         self.module, self.config = Transformer(config), config.to_dict()
         if init is not None:
-            _start_from(bundle.load(init), self.module, self.subwords)
+            _start_from(bundle.load(init), self.module, self.subwords, recipe.carry)
 
     @cached_property
     def _validation(self) -> tuple[list[Pair], list[Batch], list[Batch]]:
@@ -104,11 +105,17 @@ class Correction:
         return scores
 
 
-def _start_from(start: bundle.Bundle, module: Transformer, subwords: Subwords) -> None:
-    if start.network.config != module.config:
+def _start_from(
+    start: bundle.Bundle, module: Transformer, subwords: Subwords, carry: Carry
+) -> None:
+    begun = start.network.config.to_dict()
+    for stack, numbers in (("encoder", carry.encoder), ("decoder", carry.decoder)):
+        if numbers:
+            begun[f"{stack}_layers"] = len(numbers)
+    if begun != module.config.to_dict():
         raise ConfigError(f"bundle {start.name} has another architecture than the recipe")
     if start.subwords != subwords:
         raise ConfigError(
             f"bundle {start.name} has other subwords than the data: prepare it with --subwords"
         )
-    module.load_state_dict(start.network.state_dict())
+    module.load_state_dict(carry.of(start.network.state_dict()))

@@ -30,22 +30,27 @@ def distill(
     *,
     beam_size: int = 5,
     batch_size: int = 64,
+    precision: str = "fp32",
     resume: bool = False,
 ) -> int:
     """Write ``source TAB output`` for every source, in order; return how many were left to do.
 
-    On a CPU the engine without torch decodes, in float32, where it runs the network; else the
-    network is for inference only from then on (:mod:`gec.models.engines.inference`). A source of no
+    On a CPU the engine without torch decodes, in ``precision``, where it runs the network; else the
+    network decodes in float32 and is for inference only from then on
+    (:mod:`gec.models.engines.inference`). A source of no
     tokens, or of more than the bundle was trained on, has the empty output.
 
     Raises:
-        ConfigError: ``out`` exists and ``resume`` is not set.
+        ConfigError: ``out`` exists and ``resume`` is not set, or there is no such precision.
         DataError: what is in ``out`` was made of other sources.
     """
+    if precision not in light.PRECISIONS:
+        known = " or ".join(light.PRECISIONS)
+        raise ConfigError(f"outputs are distilled in {known}, not in {precision!r}")
     if out.exists() and not resume:
         raise ConfigError(f"{out} exists: go on with --resume or choose another file")
     done = _done(out, sources)
-    parts = _parts(bundle)
+    parts = _parts(bundle, precision)
     if beam_size == 1:
         decoder = make_decoder(parts, "greedy")
     else:
@@ -71,11 +76,11 @@ def distill(
     return done - before
 
 
-def _parts(bundle: generation.GenerationBundle) -> Parts:
+def _parts(bundle: generation.GenerationBundle, precision: str) -> Parts:
     """Return the verifier alone, in the fastest engine that runs it."""
     network = bundle.network
-    if light.refusal(network.config, network.device.type, "fp32") is None:
-        model = light.verifier_of(light.from_torch(network, "fp32"))
+    if light.refusal(network.config, network.device.type, precision) is None:
+        model = light.verifier_of(light.from_torch(network, precision))
         return Parts(bundle.name, model, limit=bundle.limit)
     prepare(network)
     return bundle.parts()

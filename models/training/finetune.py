@@ -17,7 +17,7 @@ import argparse
 import csv
 import time
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 
 import numpy as np
@@ -33,7 +33,7 @@ from gec.models.training import finetune_data, finetune_texts
 from gec.models.training.finetune_batches import Batch, Batches
 from gec.models.training.finetune_data import Examples
 from gec.models.training.finetune_network import Trainer
-from gec.models.training.finetune_recipe import pretrained_of, training_recipe
+from gec.models.training.finetune_recipe import carry_of, pretrained_of, training_recipe
 from gec.models.training.finetune_texts import TextRecipe
 from gec.models.training.finetune_validation import validate
 from gec.models.training.recipe import parse_duration, task_of
@@ -89,6 +89,9 @@ def train(
     config, state, words = pretrained.load(pretrained_of(recipe))
     if init is not None:
         state = _begin_from(init, state)
+    carry = carry_of(recipe)
+    state = carry.of(state)
+    config = replace(config, layers=len(carry.layers) or config.layers)
     trainer = Trainer(config, state, training)
     progress = _restore(trainer, checkpoint) if checkpoint.exists() else Progress()
     trainer.put_back()

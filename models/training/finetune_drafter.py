@@ -118,6 +118,7 @@ class DrafterRun:
             path,
             beam_size=settings.beam_size,
             batch_size=settings.batch_size,
+            precision=settings.precision,
             resume=True,
         )
         pairs = encoded(path, bundle.vocabulary, _positions(bundle.network.config) - 2)

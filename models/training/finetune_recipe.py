@@ -7,6 +7,7 @@ from pathlib import Path
 
 from gec.errors import ConfigError
 from gec.models.fetch.store import Pretrained
+from gec.models.training.carry import Carry
 from gec.models.training.recipe import build, parse_duration, read_layers
 
 
@@ -59,3 +60,9 @@ def pretrained_of(path: Path) -> Pretrained:
     """Read a recipe's ``[pretrained]``; what does not fit raises ConfigError."""
     source: Pretrained = build(path, Pretrained, read_layers(path).get("pretrained"), "pretrained")
     return source
+
+
+def carry_of(path: Path) -> Carry:
+    """Read a recipe's ``[carry]``, if it has one; what does not fit raises ConfigError."""
+    found: Carry = build(path, Carry, read_layers(path).get("carry", {}), "carry")
+    return found

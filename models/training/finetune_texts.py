@@ -20,8 +20,14 @@ from gec.errors import ConfigError, DataError
 from gec.models.fetch.store import Pretrained
 from gec.models.load import generation
 from gec.models.network.llama import Llama, LlamaConfig
+from gec.models.training.carry import Carry
 from gec.models.training.finetune_data import HELD_OUT, Examples
-from gec.models.training.finetune_recipe import TrainingRecipe, pretrained_of, training_recipe
+from gec.models.training.finetune_recipe import (
+    TrainingRecipe,
+    carry_of,
+    pretrained_of,
+    training_recipe,
+)
 from gec.models.training.generation_recipe import (
     DistillRecipe,
     DrafterRecipe,
@@ -66,6 +72,7 @@ class TextRecipe:
     drafter: DrafterRecipe | None = None
     schedule: GenerationSchedule = field(default_factory=GenerationSchedule)
     distill: DistillRecipe = field(default_factory=DistillRecipe)
+    carry: Carry = Carry()
 
     def about(self, config: LlamaConfig) -> dict[str, Any]:
         """Return the bundle's ``config.json``.
@@ -95,6 +102,7 @@ def text_recipe(path: Path) -> TextRecipe:
         "pretrained": pretrained_of(path),
         "data": data_of(path, raw.get("data"), TextData),
         "training": training_recipe(path),
+        "carry": carry_of(path),
     }
     for name, kind in _TABLES.items():
         if name in raw:

@@ -102,12 +102,14 @@ class HeadsRecipe:
 class DistillRecipe:
     """``beam_size`` 1 is greedy; ``calibration`` sources align the smaller models.
 
-    ``sources`` is how many training sources the teacher decodes, all of them if it is None.
+    ``sources`` is how many training sources the teacher decodes, all of them if it is None;
+    ``precision`` what it decodes in on a CPU: fp32, or int8, in which few outputs differ.
     """
 
     beam_size: int = 5
     batch_size: int = 64
     sources: int | None = None
+    precision: str = "fp32"
     calibration: int = 10_000
 
 

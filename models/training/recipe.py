@@ -10,6 +10,7 @@ from types import UnionType
 from typing import Any, Union, get_origin, get_type_hints
 
 from gec.errors import ConfigError, DataError
+from gec.models.training.carry import Carry
 
 FORMATS = ("marked", "pairs", "clean")
 """What a file of a recipe may hold: see :class:`Source`."""
@@ -137,6 +138,7 @@ class Recipe:
     noise: NoiseRecipe
     network: dict[str, Any]
     training: TrainingRecipe
+    carry: Carry = Carry()
 
 
 def _read(path: Path) -> dict[str, Any]:
@@ -231,6 +233,7 @@ def load_recipe(path: Path) -> Recipe:
         "data": _weighed(path, build(path, DataRecipe, data, "data")),
         "noise": build(path, NoiseRecipe, raw.get("noise"), "noise"),
         "training": build(path, TrainingRecipe, raw.get("training"), "training"),
+        "carry": build(path, Carry, raw.get("carry", {}), "carry"),
     }
     recipe: Recipe = build(path, Recipe, raw | parts, "top level")
     return recipe

@@ -105,6 +105,7 @@ class Run:
             self.out / "distilled.tsv",
             beam_size=settings.beam_size,
             batch_size=settings.batch_size,
+            precision=settings.precision,
             resume=True,
         )
 
@@ -142,6 +143,7 @@ class Run:
             self.out / "calibration.tsv",
             beam_size=1,
             batch_size=settings.batch_size,
+            precision=settings.precision,
             resume=True,
         )
         pairs = self._pairs("calibration.tsv")

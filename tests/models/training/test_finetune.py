@@ -385,3 +385,20 @@ kept_sample = 0.5
 save_every = "5m"
 compile = false
 """
+
+
+def test_a_run_may_begin_with_some_of_the_layers(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    recipe, packed = tmp_path / "r.toml", tmp_path / "packed"
+    recipe.write_text(RECIPE + "\n[carry]\nlayers = [1]\n")
+    packed.mkdir()
+    some_examples().save(packed / "examples.npz")
+    base = random_state()
+    monkeypatch.setattr(pretrained, "load", lambda _: (CONFIG, base, None))
+    finetune.train(recipe, packed, tmp_path / "out", budget=0)
+    found = load_file(tmp_path / "out" / "weights.safetensors")
+    name = "ffn.down.weight"
+    assert torch.equal(found[f"layers.0.{name}"], base[f"layers.1.{name}"])
+    assert not any(name.startswith("layers.1.") for name in found)
+    finetune.train(recipe, packed, tmp_path / "out", budget=0, resume=True)

@@ -18,9 +18,10 @@ import torch
 from tiny_generation import RECIPE, random_bundle, write_corpora
 
 from gec.cli import main
+from gec.decoding.parts import Parts
 from gec.decoding.strategies import make_decoder
 from gec.errors import ConfigError, DataError
-from gec.models.load import generation
+from gec.models.load import generation, light
 from gec.models.network.nat import block_mask
 from gec.models.training import loop
 from gec.models.training.checkpoint import mean_weights
@@ -292,8 +293,24 @@ def test_distilling_goes_on_where_it_was_stopped(tmp_path: Path) -> None:
     assert (tmp_path / "part").read_text() == "".join(lines)
     with pytest.raises(ConfigError, match="go on with --resume"):
         distill(bundle, sources, tmp_path / "part")
+    with pytest.raises(ConfigError, match="in int8 or fp32, not in 'int4'"):
+        distill(bundle, sources, tmp_path / "other", precision="int4")
     with pytest.raises(DataError, match="part:2 was made of other sources"):
         distill(bundle, ["the dogs.", "else"], tmp_path / "part", resume=True)
+
+
+def test_distilling_in_int8_is_decoding_in_int8(tmp_path: Path) -> None:
+    bundle = random_bundle(nat=False, heads=False)
+    if light.refusal(bundle.network.config, "cpu", "int8"):
+        pytest.skip("no kernels")
+    sources = ["the dogs.", "one cats see."]
+    distill(bundle, sources, tmp_path / "out", beam_size=1, precision="int8")
+    model = light.verifier_of(light.from_torch(bundle.network, "int8"))
+    decoder = make_decoder(Parts(bundle.name, model, limit=bundle.limit), "greedy")
+    found = decoder.decode([bundle.vocabulary.encode(source) for source in sources])
+    texts = [bundle.vocabulary.decode(hypotheses[0].tokens) for hypotheses in found]
+    lines = (tmp_path / "out").read_text().splitlines()
+    assert lines == [f"{s}\t{t}" for s, t in zip(sources, texts, strict=True)]
 
 
 def test_the_mean_of_snapshots(tmp_path: Path) -> None:

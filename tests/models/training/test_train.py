@@ -27,6 +27,7 @@ from gec.models.load import bundle
 from gec.models.network.transformer import Transformer, TransformerConfig
 from gec.models.training import correction, loop
 from gec.models.training import train as trainer
+from gec.models.training.carry import Carry
 from gec.models.training.checkpoint import Progress
 from gec.models.training.correction import loss_of
 from gec.models.training.export import export_main
@@ -472,6 +473,21 @@ def test_from_a_recipe_to_a_bundle(
     trainer.train(recipe, packed, again, budget=0, workers=0, init=str(tmp_path / "tiny"))
     begun = torch.load(again / "last.ckpt", weights_only=True)["model"]
     assert all(torch.equal(begun[name], state[name].half().float()) for name in state)
+
+    # and one of another shape with its layers
+    deep = tmp_path / "deep"
+    deeper = replace(
+        recipe, network=recipe.network | {"encoder_layers": 2}, carry=Carry(encoder=(0, 0))
+    )
+    trainer.train(deeper, packed, deep, budget=0, workers=0, init=str(tmp_path / "tiny"))
+    begun = torch.load(deep / "last.ckpt", weights_only=True)["model"]
+    name = "encoder.1.ffn.up.weight"
+    assert torch.equal(begun[name], state["encoder.0.ffn.up.weight"].half().float())
+    with pytest.raises(ConfigError, match="another architecture"):
+        shallow = replace(deeper, carry=Carry())
+        trainer.train(
+            shallow, packed, tmp_path / "no", budget=0, workers=0, init=str(tmp_path / "tiny")
+        )
 
     shutil.copytree(packed, tmp_path / "other")
     (tmp_path / "other" / "inflections.tsv").write_text("go\t+s\tgoes\n")

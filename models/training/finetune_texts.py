@@ -72,7 +72,7 @@ class TextRecipe:
     drafter: DrafterRecipe | None = None
     schedule: GenerationSchedule = field(default_factory=GenerationSchedule)
     distill: DistillRecipe = field(default_factory=DistillRecipe)
-    carry: Carry = Carry()
+    carry: Carry = field(default_factory=Carry)
 
     def about(self, config: LlamaConfig) -> dict[str, Any]:
         """Return the bundle's ``config.json``.

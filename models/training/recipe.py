@@ -138,7 +138,7 @@ class Recipe:
     noise: NoiseRecipe
     network: dict[str, Any]
     training: TrainingRecipe
-    carry: Carry = Carry()
+    carry: Carry = field(default_factory=Carry)
 
 
 def _read(path: Path) -> dict[str, Any]:

@@ -483,8 +483,8 @@ def test_from_a_recipe_to_a_bundle(
     begun = torch.load(deep / "last.ckpt", weights_only=True)["model"]
     name = "encoder.1.ffn.up.weight"
     assert torch.equal(begun[name], state["encoder.0.ffn.up.weight"].half().float())
+    shallow = replace(deeper, carry=Carry())
     with pytest.raises(ConfigError, match="another architecture"):
-        shallow = replace(deeper, carry=Carry())
         trainer.train(
             shallow, packed, tmp_path / "no", budget=0, workers=0, init=str(tmp_path / "tiny")
         )

@@ -32,6 +32,7 @@ from gec.eval.benchmark.checker_quality import (
 )
 from gec.eval.benchmark.checker_speed import Program, Speed
 from gec.eval.benchmark.machine import describe, is_busy, load_average
+from gec.eval.compare.plots import quality_over_time
 from gec.eval.metrics.score import print_json, use_utf8, warn
 
 SOURCE = "source"
@@ -55,6 +56,8 @@ def main(args: argparse.Namespace) -> int:
     data: dict[str, object] = {}
     sections: dict[str, str] = {}
     about: dict[str, str] = {}
+    scores: Scores = {}
+    speeds: dict[str, Speed] = {}
     if args.only != "speed":
         scores, outputs = quality(programs, sets, about)
         data["quality"] = {
@@ -73,6 +76,9 @@ def main(args: argparse.Namespace) -> int:
         sections["checkers-speed"] = speed_text(speeds)
     head, described = pages.heading(machine, (load_before, load_average()), sys.argv[1:], facts)
     how = "\n".join(f"- {name}: {text}" for name, text in about.items())
+    if args.plot:
+        gold = {name: rows for name, rows in scores.items() if _is_gold(rows)}
+        Path(args.plot).write_text(plot(gold, speeds), encoding="utf-8")
     if args.format == "json":
         print_json(described | {"checkers": about, "text": TEXT_NOTE} | data)
     else:
@@ -94,6 +100,8 @@ def check(args: argparse.Namespace) -> None:
         raise ConfigError("languagetool is a server: give its address after --languagetool")
     if args.hypotheses and args.only == "speed":
         raise ConfigError("--hypotheses needs the texts corrected: leave out --only speed")
+    if args.plot and args.only:
+        raise ConfigError("--plot shows quality over time: leave out --only")
     if args.write and not Path(args.write).is_file():
         raise ConfigError(f"--write needs a page that exists, {args.write} does not")
 
@@ -241,6 +249,18 @@ def _clean_table(rows: Mapping[str, Corrections | Changes]) -> str:
             )
         )
     return pages.markdown(head, cells)
+
+
+def plot(gold: Scores, speeds: Mapping[str, Speed]) -> str:
+    """Return F0.5 over the median milliseconds of a sentence as SVG, a plot for each gold file."""
+    points = {}
+    for name, rows in gold.items():
+        points[name] = {
+            row: (speeds[row].median, score.f)
+            for row, score in rows.items()
+            if row in speeds and isinstance(score, Corrections)
+        }
+    return quality_over_time(points, "ms a sentence", "F0.5")
 
 
 def speed_text(speeds: Mapping[str, Speed]) -> str:

@@ -47,6 +47,20 @@ def speed_by_edit_ratio(points: Mapping[str, Sequence[tuple[float, float, float]
     return svg(drawn)
 
 
+def quality_over_time(
+    points: Mapping[str, Mapping[str, tuple[float, float]]], time: str, quality: str
+) -> str:
+    """Return quality over time, a plot for each file; points are (time, quality) by their name."""
+    drawn, axes = figure(len(points))
+    for axis, (file, named) in zip(axes, points.items(), strict=True):
+        for name, (x, y) in named.items():
+            axis.scatter(x, y, s=16)
+            axis.annotate(plain(name), (x, y), (4, 3), textcoords="offset points", fontsize=7)
+        axis.set(xlabel=time, ylabel=f"{plain(file)}, {quality}", xlim=(0, None))
+        axis.margins(x=0.3)
+    return svg(drawn)
+
+
 def distribution(values: Mapping[str, Sequence[float]], label: str = "speed-up") -> str:
     """Return how one number is spread over the sentences, a curve of shares a system."""
     drawn, axes = figure(1)

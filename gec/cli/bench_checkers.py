@@ -98,6 +98,7 @@ def _add_outputs(parser: Parser) -> None:
         default="text",
         help="format of the output (default: text, Markdown tables)",
     )
+    add("--plot", metavar="SVG", help="plot F0.5 on the gold files over the time of a sentence")
     add(
         "--write",
         metavar="PAGE",

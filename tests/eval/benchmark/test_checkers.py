@@ -258,6 +258,19 @@ def test_a_table_of_speed(
     )
 
 
+def test_a_plot_of_quality_over_time(
+    played: list[tuple[str, str, str]], files: tuple[str, str], capsys: Capture, tmp_path: Path
+) -> None:
+    drawn = tmp_path / "plot.svg"
+    options = ["--checkers", "source,codespell,gec", "--settings", "precise", "--sample", "2"]
+    run(capsys, *files, *options, "--plot", str(drawn))
+    text = drawn.read_text(encoding="utf-8")
+    assert text.startswith("<svg")
+    for shown in ("codespell", "gec en precise", "gold, F0.5", "ms a sentence"):
+        assert shown in text
+    assert ">\u200bsource<" not in text, "no time, no point"
+
+
 # ----------------------------------------------------------------------------------------- refused
 
 
@@ -267,6 +280,7 @@ def test_a_table_of_speed(
         (["--checkers", "source,word"], "unknown checker 'word', expected some of source, gec"),
         (["--checkers", "languagetool"], "give its address after --languagetool"),
         (["--only", "speed", "--hypotheses", "out"], "leave out --only speed"),
+        (["--only", "speed", "--plot", "out.svg"], "leave out --only"),
         (["--write", "nowhere.md"], "--write needs a page that exists, nowhere.md does not"),
         (["-r", "gold"], "a file's name and references as NAME=REF, not 'gold'"),
         (["-r", "silver=ref.txt"], "references for 'silver', but no file is called so"),

@@ -837,6 +837,12 @@ def test_no_edit_takes_one_bracket_of_a_pair(text: str, expected: str) -> None:
     assert corrector(model).correct(text, Options(min_confidence=0.0)).text == expected
 
 
+def test_bytes_that_are_no_character_are_not_written() -> None:
+    options = Options(min_confidence=0.0)
+    assert corrector(swap("cat", "\ufffdat")).correct("A cat .", options).text == "A cat ."
+    assert corrector(swap("cat", "bat")).correct("A cat .", options).text == "A bat ."
+
+
 # -------------------------------------------------------------------------- spelling
 
 

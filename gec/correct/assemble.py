@@ -27,6 +27,9 @@ from gec.text.subwords import WordCodec
 BLANK_TYPE, BLANK_CONFIDENCE = "R:ORTH", 0.95
 """Of an edit that puts a missing blank after a full stop or a comma. A rule finds it, no model."""
 
+_NO_CHARACTER = "\ufffd"
+"""What stands for bytes that are no UTF-8."""
+
 
 @dataclass(slots=True)
 class _Draft:
@@ -188,7 +191,7 @@ class Assembler:
                     continue
                 if _invents(source[start:stop], new, plan.rule.speller, respelt):
                     continue
-                if _unpairs(source, start, stop, new):
+                if _unpairs(source, start, stop, new) or _garbles(source[start:stop], new):
                     continue
                 known.append(self._evidence(source, reading, edit, opinion))
                 confidence = self.calibration(known[-1])
@@ -293,6 +296,11 @@ def _unpairs(source: Sequence[str], start: int, stop: int, new: Sequence[str]) -
         if abs(before + change) >= abs(before):
             return True
     return False
+
+
+def _garbles(old: Sequence[str], new: Sequence[str]) -> bool:
+    """Whether an edit writes bytes that are no character: a network may spell by bytes."""
+    return "".join(new).count(_NO_CHARACTER) > "".join(old).count(_NO_CHARACTER)
 
 
 def _invents(

@@ -50,6 +50,8 @@ def main(args: argparse.Namespace) -> int:
     """Run ``gec bench checkers``."""
     check(args)
     sets = read_sets(args.files, args.limit, dict(args.references))
+    if args.plot and all(one.gold is None for one in sets):
+        raise ConfigError("--plot shows F0.5: name a gold file (*.m2)")
     programs = programs_of(args)
     machine, load_before = describe(), load_average()
     facts = {"sentences": sum(len(one.sentences) for one in sets)}
@@ -102,6 +104,8 @@ def check(args: argparse.Namespace) -> None:
         raise ConfigError("--hypotheses needs the texts corrected: leave out --only speed")
     if args.plot and args.only:
         raise ConfigError("--plot shows quality over time: leave out --only")
+    if args.plot and not Path(args.plot).parent.is_dir():
+        raise ConfigError(f"--plot needs a folder that exists, {Path(args.plot).parent} does not")
     if args.write and not Path(args.write).is_file():
         raise ConfigError(f"--write needs a page that exists, {args.write} does not")
 

@@ -13,6 +13,7 @@ import torch
 
 from gec.errors import ConfigError
 from gec.models.network.transformer import Transformer
+from gec.models.training.carry import Carry
 from gec.models.training.checkpoint import Progress
 from gec.models.training.correction import Correction
 from gec.models.training.loop import fit
@@ -35,8 +36,15 @@ def train(
 
     A new run starts from the weights of the bundle ``init``, if one is named. ``evaluate`` adds
     scores of its own to every validation.
+
+    Raises:
+        ConfigError: the recipe says which layers to carry over, and no ``init`` has them.
     """
     goes_on = resume and (out / "last.ckpt").exists()
+    if not goes_on and init is None and recipe.carry != Carry():
+        raise ConfigError(
+            f"recipe {recipe.name}: [carry] takes layers of a bundle: name it (--init)"
+        )
 
     def objective() -> Correction:
         start = None if goes_on else init

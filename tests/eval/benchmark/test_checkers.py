@@ -269,6 +269,8 @@ def test_a_plot_of_quality_over_time(
     for shown in ("codespell", "gec en precise", "gold, F0.5", "ms a sentence"):
         assert shown in text
     assert ">\u200bsource<" not in text, "no time, no point"
+    assert main(["bench", "checkers", files[1], "--plot", str(drawn)]) == 2
+    assert "name a gold file" in capsys.readouterr().err
 
 
 # ----------------------------------------------------------------------------------------- refused
@@ -281,6 +283,7 @@ def test_a_plot_of_quality_over_time(
         (["--checkers", "languagetool"], "give its address after --languagetool"),
         (["--only", "speed", "--hypotheses", "out"], "leave out --only speed"),
         (["--only", "speed", "--plot", "out.svg"], "leave out --only"),
+        (["--plot", "nowhere/out.svg"], "--plot needs a folder that exists, nowhere does not"),
         (["--write", "nowhere.md"], "--write needs a page that exists, nowhere.md does not"),
         (["-r", "gold"], "a file's name and references as NAME=REF, not 'gold'"),
         (["-r", "silver=ref.txt"], "references for 'silver', but no file is called so"),

@@ -483,6 +483,8 @@ def test_from_a_recipe_to_a_bundle(
     begun = torch.load(deep / "last.ckpt", weights_only=True)["model"]
     name = "encoder.1.ffn.up.weight"
     assert torch.equal(begun[name], state["encoder.0.ffn.up.weight"].half().float())
+    with pytest.raises(ConfigError, match=r"\[carry\] takes layers of a bundle"):
+        trainer.train(deeper, packed, tmp_path / "no", budget=0, workers=0)
     shallow = replace(deeper, carry=Carry())
     with pytest.raises(ConfigError, match="another architecture"):
         trainer.train(

@@ -10,6 +10,7 @@ from torch import Tensor
 
 from gec.errors import ModelError
 from gec.models.engines.engine import Block, key_mask, padded
+from gec.models.engines.output_states import OutputStates
 from gec.models.network.cache import LayerCache
 from gec.models.network.transformer import Transformer
 
@@ -18,12 +19,14 @@ from gec.models.network.transformer import Transformer
 class Memory:
     """Caches of all decoder layers, the length of every row's source (EOS included), its mask.
 
-    The mask is [B, 1, 1, S], True where a key may be seen; None when nothing is padded.
+    The mask is [B, 1, 1, S], True where a key may be seen; None when nothing is padded. ``output``
+    is what a drafter reads of the outputs so far; None: there is none that does.
     """
 
     caches: list[LayerCache]
     lengths: list[int]
     source_mask: Tensor | None
+    output: OutputStates | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,8 +99,9 @@ class EagerEngine:
         for cache in memory.caches:
             cache.select(index)
         lengths = [memory.lengths[row] for row in rows]
-        mask = memory.source_mask
-        return Memory(memory.caches, lengths, mask[index] if mask is not None else None)
+        mask = memory.source_mask[index] if memory.source_mask is not None else None
+        output = memory.output.select(index) if memory.output else None
+        return Memory(memory.caches, lengths, mask, output)
 
     def join(self, memory: Memory, other: Memory) -> Memory:
         """Return the memory of both memories' rows."""
@@ -105,16 +109,40 @@ class EagerEngine:
             cache.join(more)
         lengths = memory.lengths + other.lengths
         width = memory.caches[0].source_keys.shape[1]
-        return Memory(memory.caches, lengths, key_mask(lengths, width, self.network.device))
+        mask = key_mask(lengths, width, self.network.device)
+        output = memory.output.join(other.output) if memory.output and other.output else None
+        return Memory(memory.caches, lengths, mask, output)
 
 
 class RememberingEngine(EagerEngine):
     """An engine that keeps its last encoder output for a drafter that shares its encoder.
 
     The loop starts the same sources in the verifier and then in the drafter.
+
+    Args:
+        keeps_output: whether its memory keeps the states of outputs, too.
     """
 
     _last: tuple[list[tuple[int, ...]], Encoded] | None = None
+
+    def __init__(self, network: Transformer, *, keeps_output: bool = False) -> None:
+        super().__init__(network)
+        self.keeps_output = keeps_output
+
+    def start(self, sources: Sequence[Sequence[int]]) -> Memory:
+        """Encode the sources."""
+        memory = super().start(sources)
+        if self.keeps_output:
+            network = self.network
+            memory.output = OutputStates.none(len(sources), network.config.width, network.device)
+        return memory
+
+    def run(self, memory: Memory, block: Block) -> Tensor:
+        """Return the hidden states of a block that the output layer reads."""
+        hidden = super().run(memory, block)
+        if memory.output is not None:
+            memory.output.write(block, hidden)
+        return hidden
 
     def encoded(self, sources: Sequence[Sequence[int]]) -> Encoded:
         key = [tuple(source) for source in sources]

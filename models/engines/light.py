@@ -170,8 +170,8 @@ class LightScores:
     def __init__(
         self, network: NativeNetwork, hidden: Array, lengths: Sequence[int], expected: Array
     ) -> None:
-        self.lengths = lengths
-        self._network, self._hidden, self._expected = network, hidden, expected
+        self.lengths, self.hidden = lengths, hidden
+        self._network, self._expected = network, expected
         self._found: _Summary | None = None
 
     @classmethod
@@ -202,7 +202,7 @@ class LightScores:
         return found
 
     def top(self, count: int) -> list[Array]:
-        ids, logits = self._network.top(self._hidden, count, threads.count())
+        ids, logits = self._network.top(self.hidden, count, threads.count())
         found = self._summary()
         return [(logits - found.largest[:, None]) - found.log_sum[:, None], ids]
 
@@ -213,22 +213,22 @@ class LightScores:
         return self._all().distribution(sampling)
 
     def after(self, counts: Sequence[int]) -> LightScores:
-        places = np.arange(len(self._hidden)).tolist()
+        places = np.arange(len(self.hidden)).tolist()
         rows = [row[n:] for row, n in zip(self._rows(places), counts, strict=True)]
         return self._some([i for row in rows for i in row], [len(row) for row in rows])
 
     def at(self, places: Sequence[int]) -> LightScores:
-        every = self._rows(np.arange(len(self._hidden)).tolist())
+        every = self._rows(np.arange(len(self.hidden)).tolist())
         chosen = [row[place] for row, place in zip(every, places, strict=True)]
         return self._some(chosen, [1] * len(chosen))
 
     def _some(self, index: Sequence[int], lengths: Sequence[int]) -> LightScores:
-        return LightScores(self._network, self._hidden[index], lengths, self._expected[index])
+        return LightScores(self._network, self.hidden[index], lengths, self._expected[index])
 
     @property
     def raw(self) -> Array:
         """All logits [N, V], computed anew."""
-        return self._network.logits(self._hidden, threads.count())
+        return self._network.logits(self.hidden, threads.count())
 
     def _all(self) -> NumpyScores:
         return NumpyScores(self.raw, self.lengths)
@@ -241,7 +241,7 @@ class LightScores:
         wanted = self._expected
         if ids is not None and not bool(((ids < 0) | (ids == wanted)).all()):
             wanted = ids
-        best, largest, log_sum, logit = self._network.best(self._hidden, wanted, threads.count())
+        best, largest, log_sum, logit = self._network.best(self.hidden, wanted, threads.count())
         self._found = _Summary(best, largest, log_sum, wanted, logit)
         return self._found
 

@@ -2,7 +2,8 @@
 
 As :mod:`gec.models.engines.nat_blocks` has it: a MASK sees its row's prefix and all MASKs; with a
 causal prefix the prefix sees no MASK and stays cached, so a draft computes only what the output
-gained and the block. A drafter that shares the verifier's encoder reads nothing itself.
+gained and the block. A drafter that shares the verifier's encoder reads nothing itself; one that
+reads what the verifier made of the output finds it in the verifier's memory.
 
 Shapes: B rows, k block size, D width.
 """
@@ -17,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gec.errors import ModelError
-from gec.models.engines.light import LightDecoder, LightVerifier, Prefixed
+from gec.models.engines.light import LightDecoder, LightScores, LightVerifier, Prefixed
 from gec.models.native import threads
 from gec.models.native.network import Memory, NativeNetwork
 from gec.models.network.llama_config import LlamaConfig
@@ -46,14 +47,21 @@ class _Remembering:
     """A verifier that keeps the states of its last sources for a drafter without an encoder.
 
     The loop starts the same sources in the verifier and then in the drafter.
+
+    Attributes:
+        keeps_output: whether its memory keeps the states of outputs, too.
     """
 
     network: NativeNetwork
+    keeps_output = False
     _last: States | None = None
 
     def start(self, sources: Sequence[Sequence[int]]) -> Any:
         """Read the sources."""
         memory, self._last = self._read(sources)
+        if self.keeps_output:
+            nothing: Array = np.empty((0, self.network.width), np.float32)
+            _rows(memory).states = [nothing] * len(sources)
         return memory
 
     def encoded(self, sources: Sequence[Sequence[int]]) -> States:
@@ -66,6 +74,22 @@ class _Remembering:
     def _read(self, sources: Sequence[Sequence[int]]) -> tuple[Any, States]:
         raise NotImplementedError
 
+    def _keep(self, memory: Any, scores: LightScores, starts: Sequence[int]) -> LightScores:
+        """Keep the states of blocks that begin at ``starts``; return their scores."""
+        if self.keeps_output:
+            kept, ends = _rows(memory).states, np.cumsum(scores.lengths)[:-1]
+            for row, new in enumerate(np.split(scores.hidden, ends)):
+                missing = starts[row] - len(kept[row])  # another drafter's passes kept nothing
+                before = np.pad(kept[row][: starts[row]], ((0, max(0, missing)), (0, 0)))
+                kept[row] = np.concatenate([before, new])
+        return scores
+
+
+def _rows(memory: Any) -> Memory:
+    """Return the rows of a verifier's memory."""
+    rows: Memory = memory.rows if isinstance(memory, Prefixed) else memory
+    return rows
+
 
 class RememberingVerifier(_Remembering, LightVerifier):
     """An encoder-decoder; the states are the encoder's output of a source and its EOS."""
@@ -75,6 +99,12 @@ class RememberingVerifier(_Remembering, LightVerifier):
         states: Array = np.empty((sum(map(len, ended)), self.network.width), np.float32)
         memory = self.network.start(ended, self.threads, states)
         return memory, States([tuple(s) for s in sources], [len(row) for row in ended], states)
+
+    def verify(
+        self, memory: Any, tokens: Sequence[Sequence[int]], starts: Sequence[int]
+    ) -> LightScores:
+        """Return the scores of a block."""
+        return self._keep(memory, LightVerifier.verify(self, memory, tokens, starts), starts)
 
 
 class RememberingDecoder(_Remembering, LightDecoder):
@@ -91,11 +121,24 @@ class RememberingDecoder(_Remembering, LightDecoder):
         memory.cached = [True] * len(lengths)
         return memory, States([tuple(source) for source in sources], lengths, states)
 
+    def verify(
+        self, memory: Any, tokens: Sequence[Sequence[int]], starts: Sequence[int]
+    ) -> LightScores:
+        """Return the scores of a block."""
+        return self._keep(memory, LightDecoder.verify(self, memory, tokens, starts), starts)
 
-def remembering_verifier(network: NativeNetwork) -> RememberingVerifier | RememberingDecoder:
-    """Return the network as a verifier for a drafter without an encoder."""
+
+def remembering_verifier(
+    network: NativeNetwork, *, keeps_output: bool = False
+) -> RememberingVerifier | RememberingDecoder:
+    """Return the network as a verifier for a drafter without an encoder.
+
+    ``keeps_output``: for one that reads the states of the output, too.
+    """
     alone = isinstance(network.config, LlamaConfig)
-    return (RememberingDecoder if alone else RememberingVerifier)(network)
+    verifier = (RememberingDecoder if alone else RememberingVerifier)(network)
+    verifier.keeps_output = keeps_output
+    return verifier
 
 
 @dataclass(slots=True)
@@ -148,7 +191,11 @@ class LightBlocks:
         return BlocksMemory(rows, [0] * len(sources))
 
     def draft(
-        self, memory: BlocksMemory, outputs: Sequence[Sequence[int]], k: int
+        self,
+        memory: BlocksMemory,
+        outputs: Sequence[Sequence[int]],
+        k: int,
+        verified: Any = None,
     ) -> tuple[list[list[int]], list[list[float]]]:
         """Return the likeliest ids of each row's block, and their log-probabilities (nats).
 
@@ -167,13 +214,39 @@ class LightBlocks:
             for prefix, start, count in zip(prefixes, starts, counts, strict=True)
         ]
         seeing = counts if causal else [len(block) for block in blocks]
-        hidden = self.network.verify(memory.rows, blocks, starts, threads.count(), counts, seeing)
+        states = None
+        if self.nat.output_states:
+            known = [len(prefix) for prefix in prefixes]
+            states = self._fed(verified, starts, known, [len(block) for block in blocks])
+        hidden = self.network.verify(
+            memory.rows, blocks, starts, threads.count(), counts, seeing, states
+        )
         memory.cached = [len(prefix) for prefix in prefixes]
         nothing: Array = np.full(len(hidden), -1, np.int32)
         best, _, log_sum, _ = self.network.best(hidden, nothing, threads.count())
         ends = np.cumsum(counts)[:-1]
         tokens = [part.tolist() for part in np.split(best, ends)]
         return tokens, [part.tolist() for part in np.split(-log_sum, ends)]
+
+    def _fed(
+        self, verified: Any, starts: Sequence[int], ends: Sequence[int], lengths: Sequence[int]
+    ) -> Array:
+        """Return the verifier's states [N, D] for blocks at ``starts`` of prefixes up to ``ends``.
+
+        What the verifier has not kept is zero: see :func:`gec.models.network.nat.fed_states`.
+        """
+        fed: Array = np.zeros((sum(lengths), self.network.width), np.float32)
+        if verified is None:
+            return fed
+        at = 0
+        for kept, start, end, length in zip(
+            _rows(verified).states, starts, ends, lengths, strict=True
+        ):
+            index = np.minimum(np.arange(start, start + length), end - 1) - 1
+            known = (index >= 0) & (index < len(kept))
+            fed[at : at + length][known] = kept[index[known]]
+            at += length
+        return fed
 
     def select(self, memory: BlocksMemory, rows: Sequence[int]) -> BlocksMemory:
         """Return the memory of the given rows."""

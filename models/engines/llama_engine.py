@@ -16,17 +16,22 @@ from torch.nn.utils.rnn import pad_sequence
 
 from gec.models.engines.eager import Encoded
 from gec.models.engines.engine import Block, key_mask
+from gec.models.engines.output_states import OutputStates
 from gec.models.network.cache import Positions, SelfCache
 from gec.models.network.llama import Llama
 
 
 @dataclass(slots=True)
 class Memory:
-    """Caches of all layers; per row what stands before its output, and whether it is cached."""
+    """Caches of all layers; per row what stands before its output, and whether it is cached.
+
+    ``output`` is what a drafter reads of the outputs so far; None: there is none that does.
+    """
 
     caches: list[SelfCache]
     prefixes: list[list[int]]
     cached: list[bool]
+    output: OutputStates | None = None
 
 
 class LlamaEngine:
@@ -72,13 +77,16 @@ class LlamaEngine:
             memory.caches,
             [memory.prefixes[row] for row in rows],
             [memory.cached[row] for row in rows],
+            memory.output.select(index) if memory.output else None,
         )
 
     def join(self, memory: Memory, other: Memory) -> Memory:
         """Return the memory of both memories' rows."""
         for cache, more in zip(memory.caches, other.caches, strict=True):
             cache.join(more)
-        return Memory(memory.caches, memory.prefixes + other.prefixes, memory.cached + other.cached)
+        prefixes, cached = memory.prefixes + other.prefixes, memory.cached + other.cached
+        output = memory.output.join(other.output) if memory.output and other.output else None
+        return Memory(memory.caches, prefixes, cached, output)
 
 
 class RememberingLlamaEngine(LlamaEngine):
@@ -87,15 +95,32 @@ class RememberingLlamaEngine(LlamaEngine):
     The loop starts the same sources in the verifier and then in the drafter, whose attention to the
     source reads what the verifier's last layer made of it. A source has as many states as it has
     tokens, and those of what stands around it before the separator's last token.
+
+    Args:
+        keeps_output: whether its memory keeps the states of outputs, too.
     """
 
     _last: tuple[list[tuple[int, ...]], Encoded] | None = None
+
+    def __init__(self, network: Llama, *, keeps_output: bool = False) -> None:
+        super().__init__(network)
+        self.keeps_output = keeps_output
 
     def start(self, sources: Sequence[Sequence[int]]) -> Memory:
         """Read the sources."""
         memory, encoded = self._read(sources)
         self._last = [tuple(source) for source in sources], encoded
+        if self.keeps_output:
+            network = self.network
+            memory.output = OutputStates.none(len(sources), network.config.width, network.device)
         return memory
+
+    def run(self, memory: Memory, block: Block) -> Tensor:
+        """Return the hidden states of a block that the output layer reads."""
+        hidden = super().run(memory, block)
+        if memory.output is not None:
+            memory.output.write(block, hidden)
+        return hidden
 
     @torch.inference_mode()
     def encoded(self, sources: Sequence[Sequence[int]]) -> Encoded:

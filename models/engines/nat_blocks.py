@@ -16,7 +16,7 @@ from gec.errors import ModelError
 from gec.models.engines.eager import EagerEngine, Encoded, Memory
 from gec.models.engines.engine import padded
 from gec.models.network.cache import Positions
-from gec.models.network.nat import NatTransformer, block_mask
+from gec.models.network.nat import NatTransformer, block_mask, fed_states
 
 
 class Reader(Protocol):
@@ -79,14 +79,15 @@ class TransformerBlocks:
 
     @torch.inference_mode()
     def draft(
-        self, memory: NatMemory, outputs: Sequence[Sequence[int]], k: int
+        self, memory: NatMemory, outputs: Sequence[Sequence[int]], k: int, verified: Any = None
     ) -> tuple[list[list[int]], list[list[float]]]:
         """Return the likeliest ids of each row's block, and their log-probabilities (nats)."""
         first = [self.bos_id] if self.network.nat.begins_with_bos else []
         prefixes = [[*first, *output] for output in outputs]
-        hidden = (self._cached if self.network.nat.causal_prefix else self._anew)(
-            memory, prefixes, k
-        )
+        if self.network.nat.causal_prefix:
+            hidden = self._cached(memory, prefixes, k, verified)
+        else:
+            hidden = self._anew(memory, prefixes, k)
         logits = self.network.output(hidden).float()  # [B, k, V]
         best, tokens = logits.max(-1)  # [B, k]
         logprobs = best - logits.logsumexp(-1)
@@ -101,7 +102,9 @@ class TransformerBlocks:
             tokens, lengths, memory.inner.caches, memory.inner.source_mask, k
         )
 
-    def _cached(self, memory: NatMemory, prefixes: list[list[int]], k: int) -> Tensor:
+    def _cached(
+        self, memory: NatMemory, prefixes: list[list[int]], k: int, verified: Any
+    ) -> Tensor:
         """Compute only what the rows gained since the last draft, and the block."""
         new = [prefix[start:] for prefix, start in zip(prefixes, memory.cached, strict=True)]
         tokens = self._blocks(new, k)
@@ -110,13 +113,16 @@ class TransformerBlocks:
         starts = torch.tensor(memory.cached, device=tokens.device)
         lengths = torch.tensor([len(prefix) for prefix in prefixes], device=tokens.device)
         mask = block_mask(lengths, k, positions.end, causal_prefix=True)  # [B, 1, end, end]
-        rows = (starts[:, None] + torch.arange(width, device=tokens.device)).clamp_max(
-            positions.end - 1
-        )
+        index = starts[:, None] + torch.arange(width, device=tokens.device)  # [B, width]
+        rows = index.clamp_max(positions.end - 1)
         mask = mask.gather(2, rows[:, None, :, None].expand(-1, -1, -1, positions.end))
         positions = Positions(positions.index, positions.start, positions.end, mask, False)
+        fed = None
+        if self.network.nat.output_states and verified is not None:
+            states = verified.output.read(max(map(len, prefixes)) - 1)
+            fed = fed_states(states, lengths, index)
         hidden = self.network.decode_block(
-            tokens, memory.inner.caches, positions, memory.inner.source_mask
+            tokens, memory.inner.caches, positions, memory.inner.source_mask, fed
         )
         places = (lengths - starts)[:, None] + torch.arange(k, device=tokens.device)
         memory.cached = [len(prefix) for prefix in prefixes]

@@ -129,7 +129,8 @@ class GenerationBundle:
         if self.nat is not None:
             remembering = None
             if self.nat.nat.shared_encoder:
-                remembering = RememberingEngine(network)
+                keeps = self.nat.nat.output_states
+                remembering = RememberingEngine(network, keeps_output=keeps)
                 model = Verifier(remembering)
             blocks = TransformerBlocks(self.nat, remembering)
         heads = HeadsVerifier(runs, self.heads) if self.heads else None
@@ -141,7 +142,8 @@ class GenerationBundle:
         """Return a decoder alone, and the network that drafts blocks from its states."""
         if self.nat is None:
             return Parts(self.name, verifier(network))
-        remembering = RememberingLlamaEngine(network)
+        keeps = self.nat.nat.output_states
+        remembering = RememberingLlamaEngine(network, keeps_output=keeps)
         return Parts(self.name, Verifier(remembering), TransformerBlocks(self.nat, remembering))
 
 

@@ -127,7 +127,9 @@ def generation_parts(contents: GenerationContents, precision: str) -> tuple[Part
     if drafter is not None:
         remembering = None
         if drafter[1].shared_encoder:
-            model = remembering = remembering_verifier(network)
+            model = remembering = remembering_verifier(
+                network, keeps_output=drafter[1].output_states
+            )
         path = folder / "drafter" / WEIGHTS
         blocks = LightBlocks(
             read_network(drafter[0], path, precision, drafter[1]), drafter[1], remembering

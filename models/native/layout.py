@@ -44,7 +44,11 @@ def encoder_decoder(
         fixed = sinusoidal(length, config.width, config.positions)[config.position_offset :]
         encoder.places = decoder.places = weights.fixed(fixed)
     own_mask = nat is not None and nat.mask_id is None
+    states = structures.Linear()  # of no panels
+    if nat is not None and nat.output_states:
+        states = weights.linear("states", config.width, config.width, bias=False)
     return structures.Network(
+        states=states,
         mask=address(weights.vector("mask", config.width)) if own_mask else None,
         decoder_only=0,
         width=config.width,

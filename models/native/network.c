@@ -926,7 +926,8 @@ static void finish(const pass *p, const gec_memory *memory, const int64_t *lengt
 }
 
 int gec_verify(gec_memory *memory, int threads, const int64_t *tokens, const int64_t *lengths,
-               const int64_t *starts, const int64_t *wanted, const int64_t *open, float *hidden)
+               const int64_t *starts, const int64_t *wanted, const int64_t *open,
+               const float *states, float *hidden)
 {
     gec_model *m = memory->model;
     const gec_network *n = m->n;
@@ -962,6 +963,10 @@ int gec_verify(gec_memory *memory, int threads, const int64_t *tokens, const int
         for (int64_t t = 0; t < lengths[r]; t++)
             places[at++] = starts[r] + t;
     embed_rows(&p, &n->decoder, tokens, memory->count, lengths, starts);
+    if (states && n->states.panels) {
+        linear(&p, &n->states, count, states, p.branch);
+        p.k->add(p.x, p.branch, count * n->width);
+    }
     for (int64_t l = 0; l < n->decoder.layers; l++)
         decode_layer(&p, memory, l, lengths, starts, places, open, rows);
     for (int64_t r = 0; r < memory->count; r++)

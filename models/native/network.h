@@ -60,6 +60,7 @@ typedef struct {
     const float *cosines, *sines; /* [positions][head_width / 2] of rotary positions, or NULL */
     gec_side encoder, decoder;
     gec_linear output;
+    gec_linear states; /* of what another network made of the output; no panels: there is none */
 } gec_network;
 
 /* What functions return. */
@@ -88,10 +89,12 @@ GEC_API void gec_memory_free(gec_memory *memory);
 /* Feed `lengths[r]` tokens of every row r behind its first `starts[r]` ones; what lies beyond those
    is dropped. `hidden` gets what the output layer reads of the last `wanted[r]` tokens of each row,
    row after row, [sum of wanted][width]. A token sees those before it; the last `open[r]` tokens of
-   row r see all of them (`open` NULL: none does). */
+   row r see all of them (`open` NULL: none does). Unless it is NULL, `states` holds a vector for
+   each token, [sum of lengths][width], whose product with the network's `states` is added to the
+   token's embedding. */
 GEC_API int gec_verify(gec_memory *memory, int threads, const int64_t *tokens,
                           const int64_t *lengths, const int64_t *starts, const int64_t *wanted,
-                          const int64_t *open, float *hidden);
+                          const int64_t *open, const float *states, float *hidden);
 
 /* Keep only these rows, in this order; a row may repeat. */
 GEC_API int gec_select(gec_memory *memory, int64_t count, const int64_t *rows);

@@ -57,10 +57,15 @@ def serves_drafter(config: TransformerConfig, nat: NatConfig) -> str | None:
 
 
 class Memory:
-    """The C side's rows: keys and values of sources and outputs."""
+    """The C side's rows: keys and values of sources and outputs.
+
+    Attributes:
+        states: per row the last states [T, D] of BOS and the output, where a verifier keeps them.
+    """
 
     def __init__(self, model: NativeNetwork, address: int) -> None:
         self._model, self._free, self.address = model, model.functions.free_memory, address
+        self.states: list[Array] = []
 
     def __del__(self) -> None:
         self._free(self.address)
@@ -176,16 +181,21 @@ class NativeNetwork:
         threads: int,
         wanted: Sequence[int] | None = None,
         opened: Sequence[int] | None = None,
+        states: Array | None = None,
     ) -> Array:
         """Feed a block to each row behind its first ``starts`` tokens.
 
         A token sees those before it; the last ``opened`` tokens of a row see its whole block.
+        ``states`` (float32 [tokens of all blocks, D]) is fed with the tokens to a network that
+        drafts with output_states.
 
         Returns:
             What the output layer reads of the last ``wanted`` tokens of each block (None: of all),
             [N, D].
         """
         lengths = [len(block) for block in blocks]
+        if states is not None and states.shape != (sum(lengths), self.width):
+            raise ValueError(f"states {states.shape} for {sum(lengths)} tokens of {self.width}")
         wanted = lengths if wanted is None else wanted
         tokens = _ints(chain.from_iterable(blocks))
         counts, begins, last = _ints(lengths), _ints(starts), _ints(wanted)
@@ -200,6 +210,7 @@ class NativeNetwork:
                 _at(begins),
                 _at(last),
                 None if seeing is None else _at(seeing),
+                None if states is None else _address(states),
                 hidden.ctypes.data,
             )
         )
@@ -209,10 +220,13 @@ class NativeNetwork:
         """Keep only these rows of a memory, in this order; a row may repeat."""
         index = _ints(rows)
         self._check(self.functions.select(memory.address, len(rows), _at(index)))
+        if memory.states:
+            memory.states = [memory.states[row] for row in rows]
 
     def join(self, memory: Memory, other: Memory) -> None:
         """Move the rows of another memory behind those of the first."""
         self._check(self.functions.join(memory.address, other.address))
+        memory.states += other.states
 
     def best(self, hidden: Array, wanted: Array, threads: int) -> tuple[Array, Array, Array, Array]:
         """Return of hidden states [N, D] the best ids, their logits, and two more, each [N].
@@ -291,7 +305,7 @@ class _Functions:
         self.free_memory = declared("gec_memory_free", p, result=None)
         self.start = declared("gec_start", p, c_int, n, p, p, p, p)
         self.start_encoded = declared("gec_start_encoded", p, c_int, n, p, p, p)
-        self.verify = declared("gec_verify", p, c_int, p, p, p, p, p, p)
+        self.verify = declared("gec_verify", p, c_int, p, p, p, p, p, p, p)
         self.select = declared("gec_select", p, n, p)
         self.join = declared("gec_join", p, p)
         self.best = declared("gec_best", p, c_int, n, p, p, p, p, p, p)

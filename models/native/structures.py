@@ -56,5 +56,5 @@ class Network(ctypes.Structure):
         *((name, c_float) for name in ("epsilon", "embedding_scale", "output_scale")),
         ("mask", c_void_p), ("cosines", c_void_p), ("sines", c_void_p),
         ("encoder", Side), ("decoder", Side),
-        ("output", Linear),
+        ("output", Linear), ("states", Linear),
     ]  # fmt: skip

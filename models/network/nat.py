@@ -6,7 +6,9 @@ length, P longest prefix (BOS included), k block size, T = P + k, D width, V voc
 
 The papers name two options as future work: the drafter may read the verifier's encoder output
 instead of encoding again, and its prefix may be causal, so that the states of the prefix do not
-depend on the MASKs and are cached like the verifier's.
+depend on the MASKs and are cached like the verifier's. A drafter of both kinds may also read what
+the verifier made of the output so far (Cai et al. 2024, *Medusa*, section 3.1, has heads do so; Li
+et al. 2024, *EAGLE*, section 4.1, a layer): all layers of the verifier stand behind its states.
 
 Four more options give the network of the papers' release (fairseq's ``--arch block``), so that its
 checkpoints can be read: MASK is a token of the vocabulary; a MASK is fed the embeddings that an
@@ -42,6 +44,11 @@ class NatTransformer(Transformer):
         if nat.copies_source:
             self.copy = nn.Linear(config.width, config.width, bias=False)
             nn.init.xavier_uniform_(self.copy.weight)
+        if nat.output_states:
+            self.states = nn.Linear(config.width, config.width, bias=False)
+            nn.init.eye_(self.states.weight)
+            with torch.no_grad():
+                self.states.weight *= config.width**-0.5  # a norm's output gets an embedding's size
         if nat.shared_encoder:
             self.encoder, self.encoder_norm = nn.ModuleList(), nn.Identity()
             if config.positions == "learned":
@@ -73,13 +80,19 @@ class NatTransformer(Transformer):
         caches: list[LayerCache],
         positions: Positions,
         source_mask: Tensor | None = None,
+        states: Tensor | None = None,
     ) -> Tensor:
         """Return the hidden states as :meth:`Transformer.decode_block` does.
 
-        ``caches`` are the layers' caches and then those of :meth:`copied_source`.
+        Args:
+            caches: the layers' caches and then those of :meth:`copied_source`.
+            states: [B, T, D], the verifier's states that are fed with the tokens.
         """
         if not self.nat.layer_positions:
-            return super().decode_block(tokens, caches, positions, source_mask)
+            x = self.embed_block(tokens, positions)
+            if states is not None:
+                x = x + self.states(states.to(x.dtype))
+            return self.final(self.decode_layers(x, caches, positions, source_mask))
         x = self._tokens(tokens, "decoder")
         index = positions.index.clamp_max(self.config.max_positions - 1)
         places = self._places(index, "decoder").to(x.dtype)  # [T, D] or [B, T, D]
@@ -113,6 +126,7 @@ class NatTransformer(Transformer):
         caches: list[LayerCache],
         source_mask: Tensor | None,
         k: int,
+        states: Tensor | None = None,
     ) -> Tensor:
         """Return the hidden states [B, k, D] of the blocks, computing every prefix anew.
 
@@ -121,13 +135,18 @@ class NatTransformer(Transformer):
                 in training) tokens, then padding.
             prefixes: [B] lengths of the prefixes.
             caches: the source's keys and values; the pass stores nothing in them.
+            states: [B, at least longest prefix - 1, D], the verifier's of BOS and the tokens
+                behind it.
         """
         width = tokens.shape[1]
         mask = block_mask(prefixes, k, width, causal_prefix=self.nat.causal_prefix)
         index = torch.arange(width, device=tokens.device)
         positions = Positions(index, 0, width, mask, False)
         passing = [PassingCache(cache) for cache in caches]
-        hidden = self.decode_block(tokens, cast(list[LayerCache], passing), positions, source_mask)
+        fed = None if states is None else fed_states(states, prefixes, index.expand(tokens.shape))
+        hidden = self.decode_block(
+            tokens, cast(list[LayerCache], passing), positions, source_mask, fed
+        )
         places = prefixes[:, None] + torch.arange(k, device=tokens.device)
         return hidden.gather(1, places[..., None].expand(-1, -1, hidden.shape[-1]))
 
@@ -139,6 +158,7 @@ class NatTransformer(Transformer):
         k: int,
         glanced: float = 0.0,
         encoded: Tensor | None = None,
+        states: Tensor | None = None,
     ) -> tuple[Tensor, Tensor, Tensor]:
         """Predict the block of every row after its prefix, as in training.
 
@@ -152,6 +172,8 @@ class NatTransformer(Transformer):
             prefixes: [B] lengths of the prefixes, from 1 (BOS alone) to the target's length; one
                 less without BOS.
             encoded: [B, S, D], if another network encodes.
+            states: [B, L, D], the verifier's of BOS and the target but for its last token, if the
+                drafter reads them.
 
         Returns:
             Logits [N, V] and targets [N] of the N predicted tokens, and ``wanted`` [B, k], which
@@ -164,14 +186,14 @@ class NatTransformer(Transformer):
         wanted = truth != self.config.pad_id
         if glanced:
             with torch.no_grad():
-                guess = self.output(self.blocks(tokens, prefixes, caches, source_mask, k))
+                guess = self.output(self.blocks(tokens, prefixes, caches, source_mask, k, states))
             wrong = ((guess.argmax(-1) != truth) & wanted).sum(1) / wanted.sum(1).clamp_min(1)
             shown = wanted & (torch.rand_like(truth, dtype=torch.float) < glanced * wrong[:, None])
             places = prefixes[:, None] + torch.arange(k, device=tokens.device)
             masks = torch.full_like(truth, self.mask_id)
             tokens = tokens.scatter(1, places, torch.where(shown, truth, masks))
             wanted &= ~shown
-        hidden = self.blocks(tokens, prefixes, caches, source_mask, k)
+        hidden = self.blocks(tokens, prefixes, caches, source_mask, k, states)
         return self.output(hidden[wanted]), truth[wanted], wanted
 
     def _masked(self, target: Tensor, prefixes: Tensor, k: int) -> tuple[Tensor, Tensor]:
@@ -185,6 +207,17 @@ class NatTransformer(Transformer):
         tokens = behind[:, : len(place)].masked_fill(place >= ends, self.mask_id)
         tokens = tokens.masked_fill(place >= ends + k, config.pad_id)
         return tokens, behind.gather(1, ends + torch.arange(k, device=target.device))
+
+
+def fed_states(states: Tensor, prefixes: Tensor, places: Tensor) -> Tensor:
+    """Return what is fed at places [B, T] of rows with so many prefix tokens [B]: [B, T, D].
+
+    ``states`` [B, L, D] are the verifier's of BOS and the tokens behind it. A prefix token gets
+    that of the token before it, BOS nothing; MASKs get what the prefix's last token gets.
+    """
+    shifted = F.pad(states, (0, 0, 1, 0))  # what BOS gets, then the states
+    index = torch.minimum(places, prefixes[:, None] - 1)
+    return shifted.gather(1, index[..., None].expand(-1, -1, states.shape[-1]))
 
 
 def block_mask(prefixes: Tensor, k: int, width: int, *, causal_prefix: bool) -> Tensor:

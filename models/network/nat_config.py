@@ -23,6 +23,9 @@ class NatConfig:
         begins_with_bos: whether the decoder is fed BOS before the prefix.
         layer_positions: whether positions are added before every layer of the decoder, not once.
         copies_source: whether MASKs are fed embeddings copied from the source, not their own.
+        output_states: whether a prefix token is fed, with its embedding, the verifier's last state
+            of the token before it, from which the verifier predicted it; MASKs get that of the
+            prefix's last token. It needs shared_encoder and causal_prefix.
     """
 
     block: int = 25
@@ -33,6 +36,7 @@ class NatConfig:
     begins_with_bos: bool = True
     layer_positions: bool = False
     copies_source: bool = False
+    output_states: bool = False
 
     def __post_init__(self) -> None:
         if type(self.block) is not int or self.block < 1:
@@ -45,10 +49,13 @@ class NatConfig:
             raise ModelError("layer_positions needs a mask_id of the vocabulary")
         if self.copies_source and self.shared_encoder:
             raise ModelError("copies_source needs an encoder of its own, not shared_encoder")
+        cached = self.shared_encoder and self.causal_prefix and self.begins_with_bos
+        if self.output_states and not cached:
+            raise ModelError("output_states need shared_encoder, causal_prefix and begins_with_bos")
 
     def to_dict(self) -> dict[str, Any]:
         """Return the settings for a ``config.json``, without later ones at their defaults."""
-        late = ("mask_id", "begins_with_bos", "layer_positions", "copies_source")
+        late = ("mask_id", "begins_with_bos", "layer_positions", "copies_source", "output_states")
         defaults = {field.name: field.default for field in fields(self)}
         values = asdict(self)
         return {k: v for k, v in values.items() if k not in late or v != defaults[k]}
@@ -69,6 +76,8 @@ class NatConfig:
             raise ModelError(f"mask_id must be an id of the vocabulary, not {self.mask_id}")
         if self.layer_positions and (config.embedding_norm or config.scale_output):
             raise ModelError("layer_positions allow neither embedding_norm nor scale_output")
+        if self.output_states and (config.embedding_norm or self.layer_positions):
+            raise ModelError("output_states allow neither embedding_norm nor layer_positions")
         if self.block >= config.max_positions:
             raise ModelError(
                 f"blocks of {self.block} tokens do not fit into {config.max_positions} positions"

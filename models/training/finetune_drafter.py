@@ -5,8 +5,9 @@
     RUN/drafter         the drafter's run, which goes on where it was saved
 
 The drafter is one of an encoder-decoder (:mod:`gec.models.network.nat`) whose attention to the
-source reads the verifier's last states of it. The verifier and the embedding, which is a copy of
-the verifier's, are not trained.
+source reads the verifier's last states of it, and which may read those of the output, too
+(``output_states``). The verifier and the embedding, which is a copy of the verifier's, are not
+trained.
 """
 
 from __future__ import annotations
@@ -17,12 +18,9 @@ from pathlib import Path
 from typing import Any
 
 import torch
-import torch.nn.functional as F
-from torch import Tensor, nn
 
 from gec.errors import ConfigError, DataError, ModelError
-from gec.models.load import generation, light
-from gec.models.native import threads
+from gec.models.load import generation
 from gec.models.network.llama import Llama, LlamaConfig
 from gec.models.network.nat import NatConfig, NatTransformer
 from gec.models.network.transformer import TransformerConfig
@@ -34,51 +32,8 @@ from gec.models.training.loop import fit
 from gec.models.training.objectives import Nat
 from gec.models.training.parallel_corpora import encoded
 from gec.models.training.streams import Pair
-from gec.text.vocabulary import EOS_ID, PAD_ID
-
-
-class SourceReader(nn.Module):
-    """A decoder alone as what encodes sources for a drafter.
-
-    The decoder is not trained, so each source is read once, in ``precision`` by the engine without
-    torch where it can, and its states are kept, two bytes a number.
-
-    Raises:
-        ModelError: its separator has several tokens, or its EOS is another than the batches'.
-    """
-
-    def __init__(self, network: Llama, precision: str = "fp32") -> None:
-        super().__init__()
-        config = network.config
-        if len(config.separator) != 1 or config.eos_id != EOS_ID:
-            raise ModelError("a drafter reads a decoder with one separator, whose EOS is id 2")
-        self.network = network.requires_grad_(False)
-        self._light = None
-        if light.refusal(config, network.device.type, precision) is None:
-            self._light = light.from_torch(network, precision)
-        self._read: dict[tuple[int, ...], Tensor] = {}
-
-    def encode(self, source: Tensor, _mask: Tensor) -> Tensor:
-        """Return the last states [B, S, D] of BOS and sources, of ids [B, S] that end with EOS.
-
-        What lies behind an EOS is zero.
-        """
-        found = []
-        for row in source.tolist():
-            ids = tuple(row[: row.index(EOS_ID)])
-            if ids not in self._read:
-                self._read[ids] = self._states([self.network.config.bos_id, *ids]).half()
-            found.append(self._read[ids])
-        states = nn.utils.rnn.pad_sequence(found, batch_first=True).float()
-        return F.pad(states, (0, 0, 0, source.shape[1] - states.shape[1])).to(source.device)
-
-    def _states(self, ids: list[int]) -> Tensor:
-        """Return the last states [T, D] of one row of ids."""
-        if self._light is None:
-            with torch.no_grad():
-                return self.network.states(torch.tensor([ids], device=self.network.device))[0]
-        memory = self._light.start(1, threads.count())
-        return torch.from_numpy(self._light.verify(memory, [ids], [0], threads.count()))
+from gec.models.training.verifier_states import VerifierStates
+from gec.text.vocabulary import PAD_ID
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,7 +65,9 @@ class DrafterRun:
             assert isinstance(verifier, Llama)
             drafter, recipe = self._network(verifier), self.recipe
             assert recipe.drafter is not None
-            reader = SourceReader(verifier, recipe.distill.precision)
+            reader = VerifierStates(
+                verifier, recipe.distill.precision, reads_output=recipe.drafter.output_states
+            )
             dev = self._dev(verifier.config)
             return Nat(pairs, dev, recipe.schedule, self.seed, drafter, recipe.drafter, reader)
 
@@ -173,7 +130,12 @@ class DrafterRun:
         try:
             network = NatTransformer(
                 TransformerConfig.from_dict(shape | recipe.network | ids),
-                NatConfig(block=recipe.block, causal_prefix=True, shared_encoder=True),
+                NatConfig(
+                    block=recipe.block,
+                    causal_prefix=True,
+                    shared_encoder=True,
+                    output_states=recipe.output_states,
+                ),
             )
         except ModelError as error:
             raise ConfigError(f"recipe {self.recipe.name}, [drafter]: {error}") from error

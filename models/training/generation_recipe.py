@@ -77,6 +77,8 @@ class GenerationSchedule:
 class DrafterRecipe:
     """The NAT drafter; blocks in training have from ``smallest_block`` to ``block`` tokens.
 
+    ``causal_prefix``, ``shared_encoder`` and ``output_states``: see
+    :class:`gec.models.network.nat_config.NatConfig`.
     ``glancing``: share of the wrongly predicted tokens that is shown, at the beginning and at the
     end (Qian et al. 2021). ``network`` changes settings of the verifier's.
     """
@@ -85,6 +87,7 @@ class DrafterRecipe:
     smallest_block: int = 5
     causal_prefix: bool = False
     shared_encoder: bool = False
+    output_states: bool = False
     glancing: tuple[float, float] = (0.5, 0.3)
     network: dict[str, Any] = field(default_factory=dict)
 

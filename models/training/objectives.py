@@ -77,17 +77,14 @@ class Seq2Seq(ParallelObjective):
         return {"dev_loss": loss / count, "dev_accuracy": right / count}
 
 
-class Encoder(Protocol):
-    """A network that encodes sources for a drafter."""
+class Reader(Protocol):
+    """A verifier that reads for a drafter."""
 
-    def encode(self, source: Tensor, mask: Tensor) -> Tensor:
-        """Return the states [B, S, D] of sources [B, S] with EOS; mask [B, 1, 1, S]."""
+    def read(self, source: Tensor, target: Tensor) -> tuple[Tensor, Tensor | None]:
+        """Return the states [B, S, D] of sources and [B, T, D] of what precedes target tokens.
 
-    def to(self, device: torch.device) -> Any:
-        """Move the network."""
-
-    def eval(self) -> Any:
-        """Put the network into evaluation mode."""
+        Both are ids with EOS, padded; the second is None for a drafter that does not read it.
+        """
 
 
 @dataclass
@@ -101,7 +98,7 @@ class Nat(ParallelObjective):
 
     module: NatTransformer
     recipe: DrafterRecipe
-    encoder: Encoder | None = None
+    reader: Reader | None = None
     """The verifier, if the drafter shares its encoder; it is not trained."""
 
     @property
@@ -123,17 +120,12 @@ class Nat(ParallelObjective):
             prefixes,
             k,
             first + (last - first) * share,
-            self._encoded(batch),
+            *self._read(batch),
         )
         return mean_cross_entropy(logits, truth, self.schedule.label_smoothing), lengths.sum()
 
-    def _encoded(self, batch: ParallelBatch) -> Tensor | None:
-        if self.encoder is None:
-            return None
-        mask = (batch.source != PAD_ID)[:, None, None, :]
-        with torch.no_grad():
-            encoded: Tensor = self.encoder.to(mask.device).eval().encode(batch.source, mask)
-        return encoded
+    def _read(self, batch: ParallelBatch) -> tuple[Tensor | None, Tensor | None]:
+        return (None, None) if self.reader is None else self.reader.read(batch.source, batch.target)
 
     @torch.no_grad()
     def measure(self, device: torch.device) -> dict[str, float]:
@@ -147,7 +139,7 @@ class Nat(ParallelObjective):
             batch = batch.to(device)
             ones = torch.ones(len(batch.source), dtype=torch.long, device=device)
             logits, truth, wanted = self.module(
-                batch.source, batch.target, ones, self.recipe.block, 0.0, self._encoded(batch)
+                batch.source, batch.target, ones, self.recipe.block, 0.0, *self._read(batch)
             )
             right = torch.zeros_like(wanted)
             right[wanted] = logits.argmax(-1) == truth

@@ -45,6 +45,7 @@ from gec.models.training.objectives import HeadsObjective, HeadsTrainee, Nat, Se
 from gec.models.training.parallel_corpora import encoded, packed_pairs, prepare_generation
 from gec.models.training.recipe import parse_duration
 from gec.models.training.streams import Pair
+from gec.models.training.verifier_states import VerifierStates
 from gec.text.vocabulary import CorrectorVocabulary, OwnVocabulary, load_vocabulary
 
 STAGES = ("prepare", "teacher", "distill", "verifier", "drafter", "heads", "small", "align")
@@ -175,9 +176,11 @@ class Run:
     def _nat_objective(self) -> Objective:
         recipe, verifier = self.recipe.drafter, self._network("verifier")
         network = self._nat(verifier)
-        encoder = verifier.requires_grad_(False) if recipe.shared_encoder else None
-        schedule = self._schedule("drafter")
-        return Nat(self._training_pairs, self._dev, schedule, self.seed, network, recipe, encoder)
+        schedule, reader = self._schedule("drafter"), None
+        if recipe.shared_encoder:
+            precision, reads = self.recipe.distill.precision, recipe.output_states
+            reader = VerifierStates(verifier, precision, reads_output=reads)
+        return Nat(self._training_pairs, self._dev, schedule, self.seed, network, recipe, reader)
 
     def _nat(self, verifier: Transformer | None) -> NatTransformer:
         """Return a drafter; what has the shape of the verifier's weights begins as these."""
@@ -190,6 +193,7 @@ class Run:
                     block=recipe.block,
                     causal_prefix=recipe.causal_prefix,
                     shared_encoder=recipe.shared_encoder,
+                    output_states=recipe.output_states,
                 ),
             )
         except ModelError as error:

@@ -135,8 +135,9 @@ class Helped:
         memory: tuple[NatMemory, list[Sequence[int]]],
         outputs: Sequence[Sequence[int]],
         k: int,
+        verified: object = None,
     ) -> tuple[list[list[int]], list[list[float]]]:
-        tokens, logprobs = self.blocks.draft(memory[0], outputs, k)
+        tokens, logprobs = self.blocks.draft(memory[0], outputs, k, verified)
         rows = [
             self.help(source, output, list(zip(said, sure, strict=True)))
             for source, output, said, sure in zip(memory[1], outputs, tokens, logprobs, strict=True)
@@ -252,7 +253,11 @@ class RuleBlocks:
         return [(token, -0.1 * place) for place, token in enumerate(tokens)]
 
     def draft(
-        self, memory: list[tuple[int, ...]], outputs: Sequence[Sequence[int]], k: int
+        self,
+        memory: list[tuple[int, ...]],
+        outputs: Sequence[Sequence[int]],
+        k: int,
+        _verified: object = None,
     ) -> tuple[list[list[int]], list[list[float]]]:
         rows = [self.one(s, y, k) for s, y in zip(memory, outputs, strict=True)]
         return [[t for t, _ in row] for row in rows], [[p for _, p in row] for row in rows]

@@ -157,8 +157,8 @@ class Watched:
         drafts: list[list[int]] = self._model.propose(memory.use(), places, count)
         return drafts
 
-    def draft(self, memory: Once, outputs: Rows, k: int) -> tuple[Any, Any]:
-        drafts: tuple[Any, Any] = self._model.draft(memory.use(), outputs, k)
+    def draft(self, memory: Once, outputs: Rows, k: int, verified: Once) -> tuple[Any, Any]:
+        drafts: tuple[Any, Any] = self._model.draft(memory.use(), outputs, k, verified.use())
         return drafts
 
     def select(self, memory: Once, rows: Sequence[int]) -> Once:

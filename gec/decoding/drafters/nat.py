@@ -38,11 +38,12 @@ class BlockModel(Protocol):
         """Encode the sources (ids without BOS and EOS), a row each."""
 
     def draft(
-        self, memory: Any, outputs: Sequence[Sequence[int]], k: int
+        self, memory: Any, outputs: Sequence[Sequence[int]], k: int, verified: Any = None
     ) -> tuple[list[list[int]], list[list[float]]]:
         """Return the k likeliest tokens after each row's output, and their log-probabilities.
 
-        Outputs have no BOS; each call's begin with those of the row's last call.
+        Outputs have no BOS; each call's begin with those of the row's last call. ``verified`` is
+        the verifier's memory of the rows, for a drafter that reads it; None: nobody verifies.
         """
 
     def select(self, memory: Any, rows: Sequence[int]) -> Any:
@@ -92,7 +93,8 @@ class NatDrafter(Drafter):
     def propose(self, state: State) -> list[list[int]]:
         memory: BlockMemory = state.draft_memory
         outputs = [row.tokens for row in state.rows]
-        tokens, memory.logprobs = self.blocks.draft(memory.network, outputs, self.k)
+        network = memory.network
+        tokens, memory.logprobs = self.blocks.draft(network, outputs, self.k, state.memory)
         return tokens
 
     def logprobs(self, memory: BlockMemory) -> list[list[float]]:

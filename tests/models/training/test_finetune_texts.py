@@ -19,14 +19,14 @@ from torch import Tensor
 from gec.cli import main
 from gec.errors import ConfigError, DataError, ModelError
 from gec.loading import load_generation_parts, load_generator
-from gec.models.engines.llama_engine import RememberingLlamaEngine
 from gec.models.fetch import pretrained
 from gec.models.load import generation
 from gec.models.network.llama import LlamaConfig
 from gec.models.training import finetune, finetune_texts
 from gec.models.training.finetune_data import HELD_OUT, Examples
-from gec.models.training.finetune_drafter import DrafterRun, SourceReader
+from gec.models.training.finetune_drafter import DrafterRun
 from gec.models.training.finetune_texts import text_recipe
+from gec.models.training.verifier_states import VerifierStates
 from gec.text.byte_pairs import BytePairs
 from gec.text.vocabulary import PretrainedVocabulary
 
@@ -279,21 +279,4 @@ def test_what_a_drafter_needs(run: Path, folder: Path) -> None:
     with pytest.raises(ConfigError, match="train the verifier first"):
         DrafterRun(text_recipe(folder / "r.toml"), run / "data", folder)
     with pytest.raises(ModelError, match="one separator"):
-        SourceReader(tiny_llama(1, 40))
-
-
-@torch.inference_mode()
-def test_a_reader_gives_the_verifiers_states() -> None:
-    """As the engine computes them, of ragged sources, in half precision; again when asked again."""
-    network = tiny_llama(1, 40)
-    network.config = replace(network.config, separator=(9,))
-    sources = [[5, 6, 7], [9], [3, 30, 20, 10]]
-    eos = network.config.eos_id
-    padded = torch.tensor([[*s, eos, *[0] * (4 - len(s))] for s in sources])
-    reader = SourceReader(network)
-    found = reader.encode(padded, torch.ones(1))
-    assert torch.equal(reader.encode(padded[:1, :4], torch.ones(1)), found[:1, :4])
-    expected = RememberingLlamaEngine(network).encoded(sources)
-    for row, length in enumerate(expected.lengths):
-        assert torch.allclose(found[row, :length], expected.states[row, :length], 1e-3, 1e-4)
-        assert not found[row, length:].any()
+        VerifierStates(tiny_llama(1, 40))

@@ -119,6 +119,13 @@ K = Option(
     None,
     "tokens drafted at once (default: as many as were trained, lookup 8)",
 )
+COPY = Option(
+    "copy",
+    natural,
+    0,
+    "draft what follows in the source where the output's last N tokens, 1 to 3, stand in it; 0 "
+    "never does",
+)
 BETA = Option("beta", positive, 3, "a drafted token must be among the verifier's best BETA")
 TAU = Option("tau", not_negative, 1.0, "and at most TAU nats behind its best")
 LITERAL = Option("literal", switch, False, "yes: the drafter's log-probability, as in the paper")

@@ -53,6 +53,16 @@ def blocks(parts: Parts, values: Values) -> Drafter:
     return NatDrafter(parts.blocks, values["k"], verifier=parts.model)
 
 
+def blocks_or_copies(parts: Parts, values: Values) -> Drafter:
+    from gec.decoding.drafters.lookup import LookupDrafter, LookupOr
+
+    drafter = blocks(parts, values)
+    if not values["copy"]:
+        return drafter
+    assert parts.blocks is not None
+    return LookupOr(LookupDrafter(values["k"] or parts.blocks.block, values["copy"]), drafter)
+
+
 def blocks_alone(parts: Parts, values: Values) -> Drafter:
     from gec.decoding.drafters.nat import NatDrafter
 

@@ -20,6 +20,7 @@ from torch import Tensor
 from gec.decoding.acceptance import Exact, TopBeta
 from gec.decoding.decoder import Decoder, LengthLimit
 from gec.decoding.drafters import Drafter, NoDraft
+from gec.decoding.drafters.lookup import LookupDrafter, LookupOr
 from gec.decoding.drafters.nat import NatDrafter
 from gec.errors import ModelError
 from gec.models.engines.eager import RememberingEngine
@@ -179,6 +180,26 @@ def test_drafts_are_the_references(kind: str, engine: str, batch_size: int, rule
             plain: Drafter = NoDraft()
             expected = Decoder(model, plain, limit=LIMIT).decode(SOURCES * 2, batch_size=1)
             assert [best.tokens for [best] in found] == [best.tokens for [best] in expected]
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_drafter_that_is_not_asked_each_time(kind: str, engine: str) -> None:
+    """Where copies draft, the network misses passes, and catches up."""
+    with made(kind, engine) as (both, model, blocks):
+        plain: Drafter = NoDraft()
+        expected = Decoder(model, plain, limit=LIMIT).decode(SOURCES, batch_size=1)
+        sources = [
+            [*source, *best.tokens] for source, [best] in zip(SOURCES, expected, strict=True)
+        ]
+        recorded = Recorded(blocks)
+        drafter = LookupOr(LookupDrafter(2), NatDrafter(recorded, K))
+        found = Decoder(model, drafter, limit=LIMIT).decode(sources, batch_size=2)
+        expected = Decoder(model, plain, limit=LIMIT).decode(sources, batch_size=1)
+        assert [best.tokens for [best] in found] == [best.tokens for [best] in expected]
+        assert len(recorded.drafts) < sum(len(best.steps) for [best] in found)
+        for source, output, tokens in recorded.drafts:
+            assert tokens == reference(*both, source, output)
 
 
 @pytest.mark.parametrize("engine", ENGINES)

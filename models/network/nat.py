@@ -169,19 +169,28 @@ class NatTransformer(Transformer):
 
         Args:
             source, target: [B, S] and [B, L] ids with EOS, padded.
-            prefixes: [B] lengths of the prefixes, from 1 (BOS alone) to the target's length; one
-                less without BOS.
+            prefixes: [B M] lengths of the prefixes, from 1 (BOS alone) to the target's length; one
+                less without BOS. Each target has M of them, one after another, and so M blocks.
             encoded: [B, S, D], if another network encodes.
             states: [B, L, D], the verifier's of BOS and the target but for its last token, if the
                 drafter reads them.
 
         Returns:
-            Logits [N, V] and targets [N] of the N predicted tokens, and ``wanted`` [B, k], which
+            Logits [N, V] and targets [N] of the N predicted tokens, and ``wanted`` [B M, k], which
             marks these tokens.
         """
         source_mask = (source != self.config.pad_id)[:, None, None, :]
         encoded = self.encode(source, source_mask) if encoded is None else encoded
         caches = self.caches(encoded) + self.copied_source(source)
+        if (times := len(prefixes) // len(source)) > 1:  # the source is read once for all blocks
+            source_mask, target = (x.repeat_interleave(times, 0) for x in (source_mask, target))
+            states = None if states is None else states.repeat_interleave(times, 0)
+            caches = [
+                LayerCache(
+                    *(x.repeat_interleave(times, 0) for x in (c.source_keys, c.source_values))
+                )
+                for c in caches
+            ]
         tokens, truth = self._masked(target, prefixes, k)
         wanted = truth != self.config.pad_id
         if glanced:

@@ -77,6 +77,7 @@ class GenerationSchedule:
 class DrafterRecipe:
     """The NAT drafter; blocks in training have from ``smallest_block`` to ``block`` tokens.
 
+    ``blocks`` is how many a target gives in a step, each behind a prefix of its own;
     ``causal_prefix``, ``shared_encoder`` and ``output_states``: see
     :class:`gec.models.network.nat_config.NatConfig`.
     ``glancing``: share of the wrongly predicted tokens that is shown, at the beginning and at the
@@ -85,6 +86,7 @@ class DrafterRecipe:
 
     block: int = 25
     smallest_block: int = 5
+    blocks: int = 1
     causal_prefix: bool = False
     shared_encoder: bool = False
     output_states: bool = False

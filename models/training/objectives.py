@@ -91,8 +91,8 @@ class Reader(Protocol):
 class Nat(ParallelObjective):
     """The NAT drafter: the next k tokens after a random prefix, with glancing (Qian et al. 2021).
 
-    Every target gives one block, behind a prefix of uniformly drawn length; the loss is on the
-    block's tokens alone, the EOS included. First all of them are predicted from MASKs; then a
+    Every target gives a block or several, behind prefixes of uniformly drawn length; the loss is on
+    the blocks' tokens alone, the EOS included. First all of them are predicted from MASKs; then a
     random share of as many as were wrong is shown in their places, and the loss is on the rest.
     """
 
@@ -107,12 +107,13 @@ class Nat(ParallelObjective):
         return {"network": self.module.config.to_dict(), "nat": self.module.nat.to_dict()}
 
     def loss(self, model: nn.Module, batch: ParallelBatch, share: float) -> tuple[Tensor, Tensor]:
-        """Return (mean loss of one block a target, number of target tokens)."""
+        """Return (mean loss of the blocks, number of target tokens)."""
         low, high = self.recipe.smallest_block, self.recipe.block
         k = int(torch.randint(min(low, high), high + 1, ()))
         lengths = (batch.target != PAD_ID).sum(1)  # [B], with EOS
+        every = lengths.repeat_interleave(self.recipe.blocks)  # [B blocks]
         # with BOS; at least the last token is left to predict
-        prefixes = (torch.rand(lengths.shape, device=lengths.device) * lengths).long() + 1
+        prefixes = (torch.rand(every.shape, device=every.device) * every).long() + 1
         first, last = self.recipe.glancing
         logits, truth, _ = model(
             batch.source,

@@ -36,10 +36,11 @@ from gec.models.network.nat import NatTransformer
 from gec.models.network.nat_config import NatConfig
 from gec.models.network.transformer import Transformer
 from gec.models.network.transformer_config import TransformerConfig
+from gec.models.training.verifier_states import VerifierStates
 
 CONFIG = LlamaConfig(
     vocab_size=40, width=48, heads=6, kv_heads=2, ffn_width=64, layers=3, max_positions=160,
-    separator=(5, 7),
+    separator=(7,),
 )  # fmt: skip
 SOURCES = [[3, 9, 11, 4, 30], [8], [], [12, 13, 14, 15, 16, 17, 18, 19, 20], [33, 6]]
 NAT = NatConfig(block=6, causal_prefix=True, shared_encoder=True, output_states=True)
@@ -216,6 +217,31 @@ def test_what_was_not_kept_is_zero(kind: str, engine: str) -> None:
         model.verify(kept, [[model.bos_id, *output[:-1]]], [0])
         [tokens], _ = blocks.draft(blocks.start(SOURCES[:1]), [output], K, kept)
         assert tokens == reference(*both, SOURCES[0], output)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@torch.inference_mode()
+def test_targets_give_several_blocks(kind: str) -> None:
+    """In one pass as in a pass for each, and each block as it is drafted when decoding."""
+    verifier, drafter = networks(kind)
+    source, target = [3, 9, 11, 4], [8, 30, 12, 7, 19]
+    eos, pad = drafter.config.eos_id, drafter.config.pad_id
+    sources = torch.tensor([[*source, eos], [*source[:2], eos, pad, pad]])
+    targets = torch.tensor([[*target, eos], [*target[:2], eos, pad, pad, pad]])
+    reader = VerifierStates(verifier, reads_output=True)
+    encoded, states = reader.read(sources, targets)
+    prefixes = torch.tensor([1, 4, 3, 1, 2, 2])
+    found = drafter(sources, targets, prefixes, K, 0.0, encoded, states)
+    apart = [
+        drafter(sources, targets, prefixes[[i, 3 + i]], K, 0.0, encoded, states) for i in range(3)
+    ]
+    rows = [one.split(several.sum(1).tolist()) for one, _, several in apart]
+    whole = torch.cat([rows[i][row] for row in range(2) for i in range(3)])
+    assert torch.allclose(found[0], whole, atol=1e-5)
+    at = int(found[2][0].sum())
+    drafted = reference(verifier, drafter, source, target[:3])
+    second = found[0][at : at + int(found[2][1].sum())].argmax(-1).tolist()
+    assert second == drafted[: len(second)]
 
 
 def test_what_output_states_need() -> None:

@@ -185,12 +185,7 @@ class NatTransformer(Transformer):
         if (times := len(prefixes) // len(source)) > 1:  # the source is read once for all blocks
             source_mask, target = (x.repeat_interleave(times, 0) for x in (source_mask, target))
             states = None if states is None else states.repeat_interleave(times, 0)
-            caches = [
-                LayerCache(
-                    *(x.repeat_interleave(times, 0) for x in (c.source_keys, c.source_values))
-                )
-                for c in caches
-            ]
+            caches = [_repeated(cache, times) for cache in caches]
         tokens, truth = self._masked(target, prefixes, k)
         wanted = truth != self.config.pad_id
         if glanced:
@@ -216,6 +211,12 @@ class NatTransformer(Transformer):
         tokens = behind[:, : len(place)].masked_fill(place >= ends, self.mask_id)
         tokens = tokens.masked_fill(place >= ends + k, config.pad_id)
         return tokens, behind.gather(1, ends + torch.arange(k, device=target.device))
+
+
+def _repeated(cache: LayerCache, times: int) -> LayerCache:
+    """Return an empty cache that has each row of a source ``times`` times, one after another."""
+    both = (cache.source_keys, cache.source_values)
+    return LayerCache(*(part.repeat_interleave(times, 0) for part in both))
 
 
 def fed_states(states: Tensor, prefixes: Tensor, places: Tensor) -> Tensor:

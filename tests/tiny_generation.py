@@ -122,7 +122,7 @@ def byte_pairs() -> BytePairs:
 
 
 def deep_bundle(task: str = "summarization") -> GenerationBundle:
-    """Return a decoder alone of random weights, which often copies, and two smaller ones."""
+    """Return a decoder alone of random weights, which often copies, heads and two smaller ones."""
     words = PretrainedVocabulary(byte_pairs())
     network = tiny_llama(5, len(words), layers=3)
     config = {
@@ -135,6 +135,7 @@ def deep_bundle(task: str = "summarization") -> GenerationBundle:
         "small": tiny_llama(6, len(words), width=16, heads=2, kv_heads=1, layers=1),
         "medium": tiny_llama(5, len(words), layers=2),
     }
+    made.heads = Heads(3, network.config.width, 16).half().float().eval()
     return made
 
 

@@ -4,7 +4,7 @@ A folder as in :mod:`gec.models.load.bundle`. Its network is an encoder-decoder,
 ``tokenizer.json`` is a :class:`~gec.text.vocabulary.Vocabulary` (with ``inflections.tsv`` beside it
 a corrector's, :class:`~gec.text.vocabulary.CorrectorVocabulary`), or a decoder alone (``family`` of
 its ``network`` is "llama"), with a :class:`~gec.text.vocabulary.PretrainedVocabulary`. Optional
-parts speed decoding up (a decoder alone has no heads, and its drafter shares its encoder):
+parts speed decoding up (a decoder alone has no early exit, and its drafter reads its states):
 
 - ``drafter/``: ``config.json`` and ``model.safetensors`` of a network that drafts for this one
   (``kind``: "nat"), with the fingerprint of the vocabulary they share; a converted model may have
@@ -32,11 +32,11 @@ from gec.models.engines.eager import RememberingEngine
 from gec.models.engines.exit_verifier import EarlyExitVerifier
 from gec.models.engines.heads_verifier import HeadsVerifier
 from gec.models.engines.inference import Network
-from gec.models.engines.llama_engine import RememberingLlamaEngine
+from gec.models.engines.llama_engine import LlamaEngine, RememberingLlamaEngine
 from gec.models.engines.nat_blocks import TransformerBlocks
 from gec.models.engines.quantization import check_finite, count_parameters
 from gec.models.engines.verifier import Verifier
-from gec.models.load.bundle import WEIGHTS, write_config
+from gec.models.load.bundle import WEIGHTS, read_config, write_config
 from gec.models.load.generation_contents import (
     TASKS,
     fingerprint,
@@ -68,6 +68,8 @@ __all__ = [
     "load",
     "save",
     "save_drafter",
+    "save_heads",
+    "save_smaller",
 ]
 
 
@@ -139,12 +141,14 @@ class GenerationBundle:
         return Parts(self.name, model, blocks, heads, early=early)
 
     def _alone(self, network: Llama) -> Parts:
-        """Return a decoder alone, and the network that drafts blocks from its states."""
-        if self.nat is None:
-            return Parts(self.name, verifier(network))
-        keeps = self.nat.nat.output_states
-        remembering = RememberingLlamaEngine(network, keeps_output=keeps)
-        return Parts(self.name, Verifier(remembering), TransformerBlocks(self.nat, remembering))
+        """Return a decoder alone, and what drafts from its states."""
+        runs, blocks = LlamaEngine(network), None
+        if self.nat is not None:
+            keeps = self.nat.nat.output_states
+            runs = remembering = RememberingLlamaEngine(network, keeps_output=keeps)
+            blocks = TransformerBlocks(self.nat, remembering)
+        heads = HeadsVerifier(runs, self.heads) if self.heads else None
+        return Parts(self.name, Verifier(runs), blocks, heads)
 
 
 def _own(bundle: GenerationBundle) -> OwnVocabulary:
@@ -219,23 +223,46 @@ def save(bundle: GenerationBundle, folder: Path, *, dtype: torch.dtype = torch.f
     config = dict(bundle.config)
     config.pop("heads", None)
     if bundle.heads:
-        state = bundle.heads.state_dict()
-        tensors = {name: tensor.to(dtype).contiguous() for name, tensor in state.items()}
-        save_file(tensors, folder / "heads.safetensors")
-        config["heads"] = {"count": bundle.heads.count, "hidden": bundle.heads.hidden}
+        config["heads"] = _write_heads(bundle.heads, folder, dtype)
     if bundle.nat:
         save_drafter(bundle.nat, folder, bundle.vocabulary, dtype=dtype)
     for name, network in bundle.smaller.items():
-        part = folder / "smaller" / name
-        part.mkdir(parents=True, exist_ok=True)
-        write_weights(network, part / "model.safetensors", dtype)
-        about = {
-            "kind": "autoregressive",
-            "network": network.config.to_dict(),
-            "vocabulary": _own(bundle).fingerprint,
-        }
-        write_config(about, part)
+        save_smaller(network, name, folder, bundle.vocabulary, dtype=dtype)
     write_config(config, folder)
+
+
+def save_heads(heads: Heads, folder: Path, *, dtype: torch.dtype = torch.float16) -> None:
+    """Write heads into the folder of the bundle whose states they read."""
+    about = _write_heads(heads, folder, dtype)
+    write_config(read_config(folder) | {"heads": about}, folder)
+
+
+def _write_heads(heads: Heads, folder: Path, dtype: torch.dtype) -> dict[str, int]:
+    """Write the heads' weights; return what ``config.json`` says of them."""
+    state = heads.state_dict()
+    tensors = {name: tensor.to(dtype).contiguous() for name, tensor in state.items()}
+    save_file(tensors, folder / "heads.safetensors")
+    return {"count": heads.count, "hidden": heads.hidden}
+
+
+def save_smaller(
+    network: Network,
+    name: str,
+    folder: Path,
+    vocabulary: TextCodec,
+    *,
+    dtype: torch.dtype = torch.float16,
+) -> None:
+    """Write a smaller model into the folder of the bundle whose ids it shares."""
+    part = folder / "smaller" / name
+    part.mkdir(parents=True, exist_ok=True)
+    write_weights(network, part / "model.safetensors", dtype)
+    about = {
+        "kind": "autoregressive",
+        "network": network.config.to_dict(),
+        "vocabulary": fingerprint(vocabulary),
+    }
+    write_config(about, part)
 
 
 def save_drafter(

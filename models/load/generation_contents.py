@@ -124,14 +124,13 @@ def _codec(folder: Path, architecture: TransformerConfig | LlamaConfig, foreign:
 
 
 def _check_parts(contents: GenerationContents) -> None:
-    """Raise ModelError if a decoder alone has parts that only an encoder-decoder runs with."""
+    """Raise ModelError if a decoder alone has a part that only an encoder-decoder runs with."""
     if not isinstance(contents.architecture, LlamaConfig):
         return
-    parts = [name for name in ("heads", "early_exit") if name in contents.config]
-    if parts:
+    if "early_exit" in contents.config:
         raise ModelError(
-            f"{contents.folder} is a decoder alone, which has no {' and no '.join(parts)}: "
-            "take it out of the bundle"
+            f"{contents.folder} is a decoder alone, which has no early_exit: take it out of the "
+            "bundle"
         )
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from gec.decoding.model import Model
 from gec.decoding.parts import Parts
@@ -17,6 +17,7 @@ from gec.decoding.strategies import usual
 from gec.errors import ConfigError, ModelError
 from gec.models.engines.light import LightVerifier, light_verifier
 from gec.models.engines.light_blocks import LightBlocks, remembering_verifier
+from gec.models.engines.light_heads import LightHeads, LightHeadsVerifier
 from gec.models.load.bundle import WEIGHTS
 from gec.models.load.generation_contents import GenerationContents, limits, words_of
 from gec.models.load.prefixes import prefixed
@@ -102,8 +103,7 @@ def from_torch(network: Network, precision: str, nat: NatConfig | None = None) -
 def generation_parts(contents: GenerationContents, precision: str) -> tuple[Parts, int] | None:
     """Return what a bundle offers to decode with, and how many weights its verifier has.
 
-    None: a part of it needs torch: heads, an early exit, a network that the light engine does not
-    run.
+    None: a part of it needs torch: an early exit, a network that the light engine does not run.
 
     Raises:
         ModelError: its weights are broken.
@@ -111,7 +111,7 @@ def generation_parts(contents: GenerationContents, precision: str) -> tuple[Part
     folder, smaller = contents.folder, contents.smaller()
     architectures = [contents.architecture, *smaller.values()]
     drafter = contents.drafter()
-    beside = "heads" in contents.config or "early_exit" in contents.config
+    beside = "early_exit" in contents.config
     if drafter is not None:
         beside = beside or serves_drafter(*drafter) is not None
         architectures.append(drafter[0])
@@ -134,11 +134,16 @@ def generation_parts(contents: GenerationContents, precision: str) -> tuple[Part
         blocks = LightBlocks(
             read_network(drafter[0], path, precision, drafter[1]), drafter[1], remembering
         )
+    heads = None
+    if "heads" in contents.config:
+        plain = model if isinstance(model, LightVerifier) else light_verifier(network)
+        heads = LightHeadsVerifier(plain, _heads(folder, contents.config["heads"], network.width))
     limit, longest, split = limits(contents.config, model.max_positions)
     parts = Parts(
         folder.name,
         model,
         blocks,
+        heads,
         limit=limit,
         longest=longest,
         split=split,
@@ -147,6 +152,14 @@ def generation_parts(contents: GenerationContents, precision: str) -> tuple[Part
         usual=usual(str(contents.config.get("task"))),
     )
     return parts, network.parameters
+
+
+def _heads(folder: Path, settings: Any, width: int) -> LightHeads:
+    path = folder / "heads.safetensors"
+    try:
+        return LightHeads(tensors.read(path), width=width, **settings)
+    except (ModelError, TypeError) as error:
+        raise ModelError(f"cannot load {path}: {error}") from error
 
 
 def runs(model: object) -> bool:

@@ -18,6 +18,7 @@ import csv
 import time
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
+from importlib import import_module
 from pathlib import Path
 
 import numpy as np
@@ -92,26 +93,47 @@ def train(
     carry = carry_of(recipe)
     state = carry.of(state)
     config = replace(config, layers=len(carry.layers) or config.layers)
-    trainer = Trainer(config, state, training)
-    progress = _restore(trainer, checkpoint) if checkpoint.exists() else Progress()
-    trainer.put_back()
-    shares = [*parts.shares.values()]
-    batches = Batches(examples, shares, training, len(config.separator) + 2)
     held = packed / finetune_data.HELD_OUT
     kept_back = Examples.load(held) if held.exists() else None
     if kept_back is not None and kept_back.names != parts.held_out:
         raise ConfigError(f"{held} was prepared with other parts than {packed}/examples.npz")
-    run = _Run(trainer, batches, examples, kept_back, progress, out)
+    trainer = Trainer(config, state, training)
+    progress = fit(trainer, examples, [*parts.shares.values()], kept_back, out, budget)
+    if parts.text is not None:
+        finetune_texts.save_bundle(parts.text, config, trainer.state(), words, out / "bundle")
+    return progress
+
+
+def fit(
+    trainer: Trainer,
+    examples: Examples,
+    shares: Sequence[float],
+    held_out: Examples | None,
+    out: Path,
+    budget: float,
+) -> Progress:
+    """Train for ``budget`` seconds of steps in all, from where ``out`` was saved.
+
+    Args:
+        shares: how often an epoch takes each pair, by its part.
+        held_out: what is validated on.
+
+    Raises:
+        DataError: there are fewer examples than a batch has, or the checkpoint is another's.
+    """
+    checkpoint = out / "last.ckpt"
+    progress = _restore(trainer, checkpoint) if checkpoint.exists() else Progress()
+    trainer.put_back()
+    batches = Batches(examples, shares, trainer.training, len(trainer.config.separator) + 2)
+    run = _Run(trainer, batches, examples, held_out, progress, out)
     if run.is_empty():
-        raise DataError(f"{packed} holds fewer pairs than a batch of batch_tokens needs")
+        raise DataError("there are fewer pairs than a batch of batch_tokens needs")
     begun = progress.step
     with Stop() as stop:
         run.train(budget, stop)
     run.save()
     if progress.seconds >= budget and progress.step > begun:
         run.validate()
-    if parts.text is not None:
-        finetune_texts.save_bundle(parts.text, config, trainer.state(), words, out / "bundle")
     return progress
 
 
@@ -354,13 +376,17 @@ def _packed(args: argparse.Namespace) -> Path:
     return packed
 
 
-def _part(args: argparse.Namespace) -> int:
-    """``gec train --part drafter``, for a verifier that was trained to generate."""
-    from gec.models.training import finetune_drafter
+PARTS = ("drafter", "heads", "small")
 
-    if args.part != "drafter" or args.init:
-        raise ConfigError("a fine-tuning recipe has one part besides, drafter, without --init")
-    progress = finetune_drafter.train(
+
+def _part(args: argparse.Namespace) -> int:
+    """``gec train --part``, for what drafts for a verifier that was trained to generate."""
+    if args.part not in PARTS or args.init:
+        raise ConfigError(
+            f"a fine-tuning recipe has the parts {', '.join(PARTS)} besides, without --init"
+        )
+    part = import_module(f"gec.models.training.finetune_{args.part}")
+    progress = part.train(
         Path(args.recipe),
         _packed(args),
         Path(args.out),

@@ -12,25 +12,22 @@ trained.
 
 from __future__ import annotations
 
-import random
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import torch
 
-from gec.errors import ConfigError, DataError, ModelError
+from gec.errors import ConfigError, ModelError
 from gec.models.load import generation
 from gec.models.network.llama import Llama, LlamaConfig
 from gec.models.network.nat import NatConfig, NatTransformer
 from gec.models.network.transformer import TransformerConfig
 from gec.models.training.checkpoint import Progress, mean_weights
-from gec.models.training.distill import distill
 from gec.models.training.finetune_data import HELD_OUT, Examples
+from gec.models.training.finetune_distilled import distilled, positions, verifier_of
 from gec.models.training.finetune_texts import TextRecipe, text_recipe
 from gec.models.training.loop import fit
 from gec.models.training.objectives import Nat
-from gec.models.training.parallel_corpora import encoded
 from gec.models.training.streams import Pair
 from gec.models.training.verifier_states import VerifierStates
 from gec.text.vocabulary import PAD_ID
@@ -41,7 +38,7 @@ class DrafterRun:
     """A recipe with ``[drafter]``, and the folders of its data and its run.
 
     Raises:
-        ConfigError: the recipe has no ``[drafter]``, or the run has no bundle.
+        ConfigError: the recipe has no ``[drafter]``.
     """
 
     recipe: TextRecipe
@@ -52,13 +49,11 @@ class DrafterRun:
     def __post_init__(self) -> None:
         if self.recipe.drafter is None:
             raise ConfigError(f"recipe {self.recipe.name} has no [drafter]")
-        if not (self.out / "bundle" / "config.json").is_file():
-            raise ConfigError(f"{self.out} has no bundle yet: train the verifier first")
 
     def train(self, budget: float) -> Progress:
         """Distil what is left, train for ``budget`` seconds, put the drafter into the bundle."""
-        bundle = generation.load(str(self.out / "bundle"))
-        pairs = self._distilled(bundle)
+        bundle = verifier_of(self.out)
+        pairs = distilled(self.recipe, bundle, self.packed, self.out, self.seed)
 
         def objective() -> Nat:
             verifier = generation.load(str(self.out / "bundle")).network
@@ -86,30 +81,10 @@ class DrafterRun:
         generation.save_drafter(nat, self.out / "bundle", bundle.vocabulary)
         return progress
 
-    def _distilled(self, bundle: generation.GenerationBundle) -> list[Pair]:
-        examples = Examples.load(self.packed / "examples.npz")
-        chosen = random.Random(self.seed).sample(range(len(examples)), len(examples))
-        settings = self.recipe.distill
-        texts = [bundle.vocabulary.decode(examples.sources[i]) for i in chosen[: settings.sources]]
-        path = self.out / "distilled.tsv"
-        distill(
-            bundle,
-            [text for text in texts if text],
-            path,
-            beam_size=settings.beam_size,
-            batch_size=settings.batch_size,
-            precision=settings.precision,
-            resume=True,
-        )
-        pairs = encoded(path, bundle.vocabulary, _positions(bundle.network.config) - 2)
-        if not pairs:
-            raise DataError(f"{path} holds no pair to train on: the verifier writes nothing")
-        return pairs
-
     def _dev(self, config: LlamaConfig) -> list[Pair]:
         held_out = Examples.load(self.packed / HELD_OUT)
         pairs = zip(held_out.sources, held_out.targets, strict=True)
-        return [pair for pair in pairs if max(map(len, pair)) < _positions(config) - 1]
+        return [pair for pair in pairs if max(map(len, pair)) < positions(config) - 1]
 
     def _network(self, verifier: Llama) -> NatTransformer:
         """Return a drafter, untrained but for its embedding."""
@@ -122,7 +97,7 @@ class DrafterRun:
             "ffn_width": theirs.ffn_width,
             "encoder_layers": 1,  # it has none: the verifier's states stand for one
             "decoder_layers": 1,
-            "max_positions": _positions(theirs),
+            "max_positions": positions(theirs),
             "positions": "learned",
             "activation": "gelu",
         }
@@ -144,11 +119,6 @@ class DrafterRun:
             network.embedding.weight[PAD_ID].zero_()
         network.embedding.requires_grad_(False)
         return network
-
-
-def _positions(config: Any) -> int:
-    """Return how many positions a source, or an output, has: half of the decoder's."""
-    return int(config.max_positions) // 2
 
 
 def train(recipe: Path, packed: Path, out: Path, *, budget: float, seed: int = 0) -> Progress:

@@ -33,6 +33,7 @@ from gec.models.training.generation_recipe import (
     DrafterRecipe,
     GenerationData,
     GenerationSchedule,
+    HeadsRecipe,
     Texts,
     check_limit,
     data_of,
@@ -51,11 +52,23 @@ class TextData(GenerationData):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class SmallRecipe:
+    """A smaller model: ``layers`` are numbers of the verifier's layers that it begins as."""
+
+    layers: tuple[int, ...]
+
+    def __post_init__(self) -> None:
+        if not self.layers:
+            raise ConfigError("a smaller model needs layers")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class TextRecipe:
     """A recipe that fine-tunes a decoder to generate; see the comments of ``titles_deep.toml``.
 
-    ``limit`` and ``split`` are a bundle's; ``drafter`` with its ``schedule``, and what the verifier
-    decodes for it (``distill``), are trained by ``--part drafter``; all as of
+    ``limit`` and ``split`` are a bundle's; ``drafter``, ``heads`` and the models of ``small``, by
+    name, are trained by ``--part drafter``, ``heads`` and ``small``, the first two by their
+    ``schedule``, all on what the verifier decodes for them (``distill``); all as of
     :class:`gec.models.training.generation_recipe.GenerationRecipe`.
     """
 
@@ -70,6 +83,8 @@ class TextRecipe:
     limit: dict[str, Any] = field(default_factory=dict)
     split: bool = True
     drafter: DrafterRecipe | None = None
+    heads: HeadsRecipe | None = None
+    small: dict[str, SmallRecipe] = field(default_factory=dict)
     schedule: GenerationSchedule = field(default_factory=GenerationSchedule)
     distill: DistillRecipe = field(default_factory=DistillRecipe)
     carry: Carry = field(default_factory=Carry)
@@ -92,7 +107,12 @@ class TextRecipe:
         }
 
 
-_TABLES = {"drafter": DrafterRecipe, "schedule": GenerationSchedule, "distill": DistillRecipe}
+_TABLES = {
+    "drafter": DrafterRecipe,
+    "heads": HeadsRecipe,
+    "schedule": GenerationSchedule,
+    "distill": DistillRecipe,
+}
 
 
 def text_recipe(path: Path) -> TextRecipe:
@@ -107,6 +127,11 @@ def text_recipe(path: Path) -> TextRecipe:
     for name, kind in _TABLES.items():
         if name in raw:
             parts[name] = build(path, kind, raw[name], name)
+    if "small" in raw:
+        tables = raw["small"] if isinstance(raw["small"], dict) else {}
+        parts["small"] = {
+            name: build(path, SmallRecipe, table, f"small.{name}") for name, table in tables.items()
+        }
     recipe: TextRecipe = build(path, TextRecipe, raw | parts, "top level")
     if recipe.task not in generation.TASKS:
         known = ", ".join(generation.TASKS)

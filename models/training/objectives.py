@@ -157,6 +157,49 @@ class Nat(ParallelObjective):
         }
 
 
+def ahead(heads: Heads, hidden: Tensor, target: Tensor) -> tuple[Tensor, Tensor]:
+    """Return the heads' states [N, D] for targets [B, T], and what each is to predict [N].
+
+    Every place of a target, whose verifier's state is in ``hidden`` [B, T, D], trains one head,
+    drawn for it: the paper's random sub-loss (Stern et al. 2018, section 6), drawn per token rather
+    than per batch.
+    """
+    count = heads.count
+    padded = F.pad(target, (0, count), value=PAD_ID)  # [B, T + count]
+    chosen = torch.randint(count, target.shape, device=target.device)  # [B, T]
+    place = torch.arange(target.shape[1], device=target.device)  # [T]
+    truth = padded.gather(1, place + 1 + chosen)  # [B, T]
+    states, truths = [], []
+    for head in range(count):
+        wanted = (chosen == head) & (truth != PAD_ID)
+        states.append(heads(hidden[wanted], head))
+        truths.append(truth[wanted])
+    return torch.cat(states), torch.cat(truths)
+
+
+class FrozenHeads(nn.Module):
+    """Heads on what a reader, with a network that is not trained, makes of targets."""
+
+    jointly = False
+
+    def __init__(self, reader: Reader, network: Any, heads: Heads) -> None:
+        super().__init__()
+        self.heads = heads
+        self._frozen = reader, network  # not among the module's weights
+
+    @property
+    def network(self) -> Any:
+        """The verifier."""
+        return self._frozen[1]
+
+    def forward(self, source: Tensor, target_in: Tensor, target: Tensor) -> tuple[Tensor, ...]:
+        """Return (logits, targets) of the heads."""
+        _, hidden = self._frozen[0].read(source, target)
+        assert hidden is not None
+        states, truth = ahead(self.heads, hidden, target)
+        return self.network.output(states), truth
+
+
 class HeadsTrainee(nn.Module):
     """A verifier and its heads; the verifier is frozen unless they are trained ``jointly``."""
 
@@ -166,23 +209,10 @@ class HeadsTrainee(nn.Module):
         network.requires_grad_(jointly)
 
     def forward(self, source: Tensor, target_in: Tensor, target: Tensor) -> tuple[Tensor, ...]:
-        """Return (logits, targets) of the heads, and jointly the same of the verifier itself.
-
-        Every place of the target trains one head, drawn for it: the paper's random sub-loss
-        (Stern et al. 2018, section 6), drawn per token rather than per batch.
-        """
+        """Return (logits, targets) of the heads, and jointly the same of the verifier itself."""
         hidden = self._hidden(source, target_in)  # [B, T, D]
-        count = self.heads.count
-        ahead = F.pad(target, (0, count), value=PAD_ID)  # [B, T + count]
-        chosen = torch.randint(count, target.shape, device=target.device)  # [B, T]
-        place = torch.arange(target.shape[1], device=target.device)  # [T]
-        truth = ahead.gather(1, place + 1 + chosen)  # [B, T]
-        states, truths = [], []
-        for head in range(count):
-            wanted = (chosen == head) & (truth != PAD_ID)
-            states.append(self.heads(hidden[wanted], head))
-            truths.append(truth[wanted])
-        found = self.network.output(torch.cat(states)), torch.cat(truths)
+        states, truth = ahead(self.heads, hidden, target)
+        found = self.network.output(states), truth
         if not self.jointly:
             return found
         real = target != PAD_ID
@@ -202,7 +232,7 @@ class HeadsTrainee(nn.Module):
 class HeadsObjective(ParallelObjective):
     """Extra heads: the tokens behind the next one."""
 
-    module: HeadsTrainee
+    module: HeadsTrainee | FrozenHeads
 
     @property
     def config(self) -> dict[str, Any]:

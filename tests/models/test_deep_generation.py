@@ -34,7 +34,8 @@ ENGINES = [
 TEXTS = ["the dog", "", "the dog and the dog, the 日本 dog!", "a", "one dog thaws the other dog"]
 EXACT = [
     "iad", "iad-paper", "lookup", "lookup:k=2", "speculative:gamma=3", "hierarchical:gamma=2",
-    "sample:temperature=0", "speculative:gamma=2,temperature=0", "auto",
+    "sample:temperature=0", "speculative:gamma=2,temperature=0", "blockwise", "blockwise:k=2",
+    "auto",
 ]  # fmt: skip
 
 
@@ -119,6 +120,24 @@ def test_exact_strategies_give_the_recomputing_reference(
             assert [h.tokens for [h] in found] == expected, (specification, size)
 
 
+def test_heads_without_torch_propose_what_torchs_do(load: Load) -> None:
+    """Of ragged blocks, at any place of them, also where a draft was accepted with its EOS."""
+    proposals = []
+    for engine in ("light", "torch"):
+        if engine == "light" and library() is None:
+            pytest.skip("no C library")
+        parts, sources = load(engine, "fp32")
+        model = parts.heads
+        assert model is not None
+        memory = model.start(sources)
+        blocks = [[model.bos_id, *range(20, 20 + n)] for n in (3, 0, 5, 1, 2)]
+        model.verify(memory, blocks, [0] * len(blocks))
+        proposals.append([model.propose(memory, [p] * len(blocks), 3) for p in (0, 1, 9)])
+        assert model.fits(parts.model)
+    assert proposals[0] == proposals[1]
+    assert len({tuple(row) for rows in proposals[0] for row in rows}) > 5
+
+
 @pytest.mark.parametrize("engine", ENGINES)
 def test_beams_are_those_of_the_plain_search(engine: str, load: Load) -> None:
     parts, sources = load(engine, "fp32")
@@ -155,7 +174,8 @@ def test_what_a_decoder_alone_serves_and_lacks(load: Load) -> None:
     assert {"greedy", "beam", "iad", "lookup", "sample", "speculative", "hierarchical"} <= set(
         names
     )
-    assert not {"gad", "gad++", "nat", "blockwise", "early-exit"} & set(names)
+    assert "blockwise" in names
+    assert not {"gad", "gad++", "nat", "early-exit"} & set(names)
     drafter = make_decoder(parts, "iad").drafter
     assert isinstance(drafter, ReentryDrafter)
     assert drafter.begins  # a new piece stands for a whole word
@@ -187,7 +207,7 @@ def test_a_bundle_is_read_as_it_was_written(dtype: torch.dtype, tmp_path: Path) 
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ({"heads": {"count": 2, "hidden": 4}}, "is a decoder alone, which has no heads"),
+        ({"heads": {"count": 2, "hidden": 4}}, "cannot load .*heads.safetensors"),
         ({"early_exit": 1}, "is a decoder alone, which has no early_exit"),
         ({"longest": 0}, "longest must be a positive integer"),
     ],

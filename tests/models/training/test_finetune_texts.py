@@ -175,7 +175,9 @@ def test_data_may_be_prepared_before(folder: Path, capsys: pytest.CaptureFixture
     for command, message in (
         ([*train, "--data-dir", str(folder)], "--data and --data-dir exclude each other"),
         ([*train, "--part", "drafter"], "recipe tiny has no [drafter]"),
-        ([*train, "--part", "heads"], "one part besides, drafter"),
+        ([*train, "--part", "heads"], "recipe tiny has no [heads]"),
+        ([*train, "--part", "small"], "recipe tiny has no [small.NAME]"),
+        ([*train, "--part", "teacher"], "has the parts drafter, heads, small besides"),
         ([*prepare, "--exclude", str(folder / "dev.tsv")], "[[data.test]]"),
         ([*prepare, "--subwords", "en"], "--subwords is not for a fine-tuning recipe"),
     ):
@@ -217,6 +219,15 @@ DRAFTER = """
 [drafter]
 block = 5
 smallest_block = 2
+blocks = 2
+output_states = true
+[heads]
+count = 3
+hidden = 24
+[small.tiny]
+layers = [1]
+[small.whole]
+layers = [0, 1]
 [distill]
 beam_size = 1
 sources = 40
@@ -270,6 +281,67 @@ def test_a_drafter_is_trained_and_exact(run: Path) -> None:
     assert load_generation_parts(str(run / "bundle"), device="cpu")[0].blocks is not None
     # and it goes on
     assert main([*command, "--budget", "4s"]) == 0
+
+
+@pytest.mark.filterwarnings("ignore:the drafting model takes")
+def test_heads_and_smaller_models_are_trained_and_exact(
+    run: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    command = ["train", str(run.parent / "r.toml"), "--out", str(run), "--part"]
+    before = generation.load(str(run / "bundle")).network.state_dict()
+    assert main([*command, "heads", "--budget", "2s"]) == 0
+    log = lines(run / "distilled.tsv")
+    assert main([*command, "small", "--budget", "2s"]) == 0
+    assert lines(run / "distilled.tsv") == log
+    assert main([*command, "drafter", "--budget", "1s"]) == 0
+    bundle = generation.load(str(run / "bundle"))
+    weights = bundle.network.state_dict()
+    assert all(torch.equal(weight, before[name]) for name, weight in weights.items())
+    assert bundle.heads is not None
+    assert not torch.equal(bundle.heads.down[0].bias, torch.zeros(48))
+    assert {name: n.config.layers for name, n in bundle.smaller.items()} == {"tiny": 1, "whole": 2}
+    for small in bundle.smaller.values():
+        assert torch.equal(small.embedding.weight, weights["embedding.weight"])
+    ours, theirs = (
+        network.state_dict()["layers.0.ffn.down.weight"]
+        for network in (bundle.smaller["whole"], bundle.network)
+    )
+    assert not torch.equal(ours, theirs), "it was trained"
+    assert torch.allclose(ours, theirs, atol=0.2), "it began as the verifier"
+    outputs = []
+    for engine in ("light", "torch"):
+        monkeypatch.setenv("GEC_ENGINE", engine)
+        for strategy in ("greedy", "blockwise", "speculative", "hierarchical", "gad", "auto"):
+            generator = load_generator(str(run / "bundle"), device="cpu", strategy=strategy)
+            outputs.append([generator.generate(text).text for text in TEXTS])
+    assert all(output == outputs[0] for output in outputs)
+    # and it goes on, with the outputs that are there
+    step = torch.load(run / "small" / "whole" / "last.ckpt", weights_only=True)["progress"]["step"]
+    assert main([*command, "small", "--budget", "3s"]) == 0
+    after = torch.load(run / "small" / "whole" / "last.ckpt", weights_only=True)["progress"]
+    assert after["step"] > step
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "message"),
+    [
+        ("layers = [1]", "layers = []", "a smaller model needs layers"),
+        ("layers = [1]", "", r"\[small.tiny\]: .*layers"),
+        ("layers = [1]", "layers = 1", r"\[small.tiny\] layers must be"),
+        ("count = 3", "counts = 3", r"unknown setting in \[heads\]: counts"),
+    ],
+)
+def test_wrong_parts(old: str, new: str, message: str, tmp_path: Path) -> None:
+    (tmp_path / "r.toml").write_text(RECIPE + DRAFTER.replace(old, new))
+    with pytest.raises(ConfigError, match=message):
+        text_recipe(tmp_path / "r.toml")
+
+
+def test_a_layer_that_the_verifier_has_not(run: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = run.parent / "r.toml"
+    path.write_text(path.read_text().replace("layers = [1]", "layers = [7]"))
+    assert main(["train", str(path), "--out", str(run), "--part", "small", "--budget", "1s"]) == 2
+    assert "there is no layer 7" in capsys.readouterr().err
 
 
 def test_what_a_drafter_needs(run: Path, folder: Path) -> None:

@@ -349,6 +349,6 @@ def test_what_a_drafter_needs(run: Path, folder: Path) -> None:
     with pytest.raises(ConfigError, match="has no \\[drafter\\]"):
         DrafterRun(text_recipe(folder / "none.toml"), run / "data", run)
     with pytest.raises(ConfigError, match="train the verifier first"):
-        DrafterRun(text_recipe(folder / "r.toml"), run / "data", folder)
+        DrafterRun(text_recipe(folder / "r.toml"), run / "data", folder).train(1)
     with pytest.raises(ModelError, match="one separator"):
         VerifierStates(tiny_llama(1, 40))

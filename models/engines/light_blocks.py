@@ -77,11 +77,13 @@ class _Remembering:
     def _keep(self, memory: Any, scores: LightScores, starts: Sequence[int]) -> LightScores:
         """Keep the states of blocks that begin at ``starts``; return their scores."""
         if self.keeps_output:
-            kept, ends = _rows(memory).states, np.cumsum(scores.lengths)[:-1]
-            for row, new in enumerate(np.split(scores.hidden, ends)):
-                missing = starts[row] - len(kept[row])  # another drafter's passes kept nothing
-                before = np.pad(kept[row][: starts[row]], ((0, max(0, missing)), (0, 0)))
+            kept, at = _rows(memory).states, 0
+            for row, length in enumerate(scores.lengths):
+                before, new = kept[row][: starts[row]], scores.hidden[at : at + length]
+                if missing := starts[row] - len(before):  # another verifier's passes kept nothing
+                    before = np.pad(before, ((0, missing), (0, 0)))
                 kept[row] = np.concatenate([before, new])
+                at += length
         return scores
 
 
@@ -242,9 +244,11 @@ class LightBlocks:
         for kept, start, end, length in zip(
             _rows(verified).states, starts, ends, lengths, strict=True
         ):
-            index = np.minimum(np.arange(start, start + length), end - 1) - 1
-            known = (index >= 0) & (index < len(kept))
-            fed[at : at + length][known] = kept[index[known]]
+            first = max(start, 1)  # BOS gets nothing
+            own = kept[first - 1 : end - 1]  # of the prefix
+            fed[at + first - start : at + first - start + len(own)] = own
+            if 2 <= end <= len(kept) + 1:
+                fed[at + end - start : at + length] = kept[end - 2]
             at += length
         return fed
 

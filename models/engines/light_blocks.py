@@ -174,6 +174,7 @@ class LightBlocks:
         self.vocab_size, self.max_positions = config.vocab_size, config.max_positions
         self.block = nat.block
         self.mask_id = config.vocab_size if nat.mask_id is None else nat.mask_id
+        self._said = np.array(nat.output_ids, np.int32)
         self._verifier = verifier if nat.shared_encoder else None
         if nat.shared_encoder:
             if verifier is None:
@@ -226,6 +227,7 @@ class LightBlocks:
         memory.cached = [len(prefix) for prefix in prefixes]
         nothing: Array = np.full(len(hidden), -1, np.int32)
         best, _, log_sum, _ = self.network.best(hidden, nothing, threads.count())
+        best = self._said[best] if len(self._said) else best
         ends = np.cumsum(counts)[:-1]
         tokens = [part.tolist() for part in np.split(best, ends)]
         return tokens, [part.tolist() for part in np.split(-log_sum, ends)]

@@ -89,7 +89,7 @@ class TransformerBlocks:
         else:
             hidden = self._anew(memory, prefixes, k)
         logits = self.network.output(hidden).float()  # [B, k, V]
-        best, tokens = logits.max(-1)  # [B, k]
+        best, tokens = self.network.likeliest(logits)  # [B, k]
         logprobs = best - logits.logsumexp(-1)
         # ids below 2**24 are exact in float32, so one transfer carries both
         found, sure = torch.stack([tokens.float(), logprobs]).tolist()

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
@@ -73,7 +73,8 @@ class GenerationContents:
         nat.check(network)
         if isinstance(self.architecture, LlamaConfig) and not nat.shared_encoder:
             raise ModelError(f"{folder}: the drafter of a decoder alone must share its encoder")
-        check_sizes(network, folder / WEIGHTS, encoder=not nat.shared_encoder)
+        least = replace(network, tie_embeddings=True) if nat.output_ids else network
+        check_sizes(least, folder / WEIGHTS, encoder=not nat.shared_encoder)
         return network, nat
 
     def smaller(self) -> dict[str, TransformerConfig | LlamaConfig]:

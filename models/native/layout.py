@@ -22,7 +22,7 @@ def encoder_decoder(
     shared = nat is not None and nat.shared_encoder
     output = weights.linear(
         "output",
-        config.vocab_size,
+        config.vocab_size if nat is None or not nat.output_ids else len(nat.output_ids),
         config.width,
         bias=config.output_bias,
         source="embedding" if config.tie_embeddings else None,

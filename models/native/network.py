@@ -104,7 +104,7 @@ class NativeNetwork:
         check_stored(tensors)
         check_finite(tensors)
         self.config, self.quantized = config, quantized
-        self.width, self.vocabulary = config.width, config.vocab_size
+        self.width = config.width
         self.functions = _Functions(library.handle)
         weights = Weights(dict(tensors), quantized, _Packer(library))
         if isinstance(config, LlamaConfig):
@@ -112,6 +112,7 @@ class NativeNetwork:
         else:
             self._structure = encoder_decoder(config, weights, nat)
         weights.end()
+        self.vocabulary: int = self._structure.output.channels
         self.parameters = weights.parameters
         self._kept = weights.kept  # the C side reads them
         self._model = self.functions.new_model(ctypes.addressof(self._structure), library.kernels)

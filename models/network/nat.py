@@ -30,7 +30,15 @@ from gec.models.network.transformer import Transformer, TransformerConfig
 
 
 class NatTransformer(Transformer):
-    """A :class:`Transformer` with a MASK, whose id is ``mask_id``, and block masks."""
+    """A :class:`Transformer` with a MASK, whose id is ``mask_id``, and block masks.
+
+    Attributes:
+        said: the ids [V] that the output layer scores; None: it scores all.
+        places: where in ``said`` each id of the vocabulary stands, or -1.
+    """
+
+    said: Tensor | None
+    places: Tensor | None
 
     def __init__(self, config: TransformerConfig, nat: NatConfig) -> None:
         nat.check(config)
@@ -44,6 +52,11 @@ class NatTransformer(Transformer):
         if nat.copies_source:
             self.copy = nn.Linear(config.width, config.width, bias=False)
             nn.init.xavier_uniform_(self.copy.weight)
+        self.register_buffer("said", None, persistent=False)
+        self.register_buffer("places", None, persistent=False)
+        if nat.output_ids:
+            self.output = nn.Linear(config.width, len(nat.output_ids), bias=config.output_bias)
+            self.restore_buffers()
         if nat.output_states:
             self.states = nn.Linear(config.width, config.width, bias=False)
             nn.init.eye_(self.states.weight)
@@ -53,6 +66,19 @@ class NatTransformer(Transformer):
             self.encoder, self.encoder_norm = nn.ModuleList(), nn.Identity()
             if config.positions == "learned":
                 del self.encoder_positions
+
+    def restore_buffers(self) -> None:
+        """As of a :class:`Transformer`."""
+        super().restore_buffers()
+        if self.nat.output_ids:
+            self.said = torch.tensor(self.nat.output_ids, device=self.device)
+            self.places = torch.full((self.config.vocab_size,), -1, device=self.device)
+            self.places[self.said] = torch.arange(len(self.said), device=self.device)
+
+    def likeliest(self, logits: Tensor) -> tuple[Tensor, Tensor]:
+        """Return the largest of logits [..., V] and the ids [...] that they are of."""
+        best, tokens = logits.max(-1)
+        return best, tokens if self.said is None else self.said[tokens]
 
     def embed(self, tokens: Tensor, index: Tensor, side: str) -> Tensor:
         if self.nat.mask_id is not None:  # a token like any other
@@ -177,7 +203,8 @@ class NatTransformer(Transformer):
 
         Returns:
             Logits [N, V] and targets [N] of the N predicted tokens, and ``wanted`` [B M, k], which
-            marks these tokens.
+            marks these tokens. With output_ids, V and the targets are places among them, and tokens
+            that are none of them are not predicted.
         """
         source_mask = (source != self.config.pad_id)[:, None, None, :]
         encoded = self.encode(source, source_mask) if encoded is None else encoded
@@ -187,18 +214,21 @@ class NatTransformer(Transformer):
             states = None if states is None else states.repeat_interleave(times, 0)
             caches = [_repeated(cache, times) for cache in caches]
         tokens, truth = self._masked(target, prefixes, k)
-        wanted = truth != self.config.pad_id
+        wanted, expected = truth != self.config.pad_id, truth
+        if self.places is not None:
+            expected = self.places[truth]
         if glanced:
             with torch.no_grad():
                 guess = self.output(self.blocks(tokens, prefixes, caches, source_mask, k, states))
-            wrong = ((guess.argmax(-1) != truth) & wanted).sum(1) / wanted.sum(1).clamp_min(1)
+            wrong = ((guess.argmax(-1) != expected) & wanted).sum(1) / wanted.sum(1).clamp_min(1)
             shown = wanted & (torch.rand_like(truth, dtype=torch.float) < glanced * wrong[:, None])
             places = prefixes[:, None] + torch.arange(k, device=tokens.device)
             masks = torch.full_like(truth, self.mask_id)
             tokens = tokens.scatter(1, places, torch.where(shown, truth, masks))
             wanted &= ~shown
+        wanted &= expected >= 0
         hidden = self.blocks(tokens, prefixes, caches, source_mask, k, states)
-        return self.output(hidden[wanted]), truth[wanted], wanted
+        return self.output(hidden[wanted]), expected[wanted], wanted
 
     def _masked(self, target: Tensor, prefixes: Tensor, k: int) -> tuple[Tensor, Tensor]:
         """Return prefixes with k MASKs after them [B, T], and the hidden tokens or pad [B, k]."""

@@ -26,6 +26,8 @@ class NatConfig:
         output_states: whether a prefix token is fed, with its embedding, the verifier's last state
             of the token before it, from which the verifier predicted it; MASKs get that of the
             prefix's last token. It needs shared_encoder and causal_prefix.
+        output_ids: the ids that the drafter can say; none: all. With a large vocabulary the output
+            layer is most of a shallow drafter's work, and few ids make most of a task's outputs.
     """
 
     block: int = 25
@@ -37,12 +39,17 @@ class NatConfig:
     layer_positions: bool = False
     copies_source: bool = False
     output_states: bool = False
+    output_ids: tuple[int, ...] = ()
 
     def __post_init__(self) -> None:
         if type(self.block) is not int or self.block < 1:
             raise ModelError(f"block must be a positive integer, not {self.block!r}")
         if self.mask_id is not None and type(self.mask_id) is not int:
             raise ModelError(f"mask_id must be an id of the vocabulary, not {self.mask_id!r}")
+        ids: object = self.output_ids  # a list in a config.json
+        if not isinstance(ids, list | tuple) or any(type(token) is not int for token in ids):
+            raise ModelError(f"output_ids must be a list of ids, not {ids!r:.40}")
+        object.__setattr__(self, "output_ids", tuple(ids))
         if self.copies_source and not self.layer_positions:
             raise ModelError("copies_source needs layer_positions: a copy has no place of its own")
         if self.layer_positions and self.mask_id is None:
@@ -55,7 +62,8 @@ class NatConfig:
 
     def to_dict(self) -> dict[str, Any]:
         """Return the settings for a ``config.json``, without later ones at their defaults."""
-        late = ("mask_id", "begins_with_bos", "layer_positions", "copies_source", "output_states")
+        late = {"mask_id", "begins_with_bos", "layer_positions", "copies_source"}
+        late |= {"output_states", "output_ids"}
         defaults = {field.name: field.default for field in fields(self)}
         values = asdict(self)
         return {k: v for k, v in values.items() if k not in late or v != defaults[k]}
@@ -78,7 +86,18 @@ class NatConfig:
             raise ModelError("layer_positions allow neither embedding_norm nor scale_output")
         if self.output_states and (config.embedding_norm or self.layer_positions):
             raise ModelError("output_states allow neither embedding_norm nor layer_positions")
+        if self.output_ids:
+            self._check_output(config)
         if self.block >= config.max_positions:
             raise ModelError(
                 f"blocks of {self.block} tokens do not fit into {config.max_positions} positions"
             )
+
+    def _check_output(self, config: TransformerConfig) -> None:
+        ids = set(self.output_ids)
+        if len(ids) < len(self.output_ids) or not ids <= set(range(config.vocab_size)):
+            raise ModelError("output_ids must be ids of the vocabulary, each once")
+        if config.eos_id not in ids:
+            raise ModelError(f"output_ids must have the id of EOS, {config.eos_id}")
+        if config.tie_embeddings:
+            raise ModelError("output_ids need an output layer of their own: tie_embeddings = false")

@@ -12,6 +12,8 @@ trained.
 
 from __future__ import annotations
 
+from collections import Counter
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -58,7 +60,7 @@ class DrafterRun:
         def objective() -> Nat:
             verifier = generation.load(str(self.out / "bundle")).network
             assert isinstance(verifier, Llama)
-            drafter, recipe = self._network(verifier), self.recipe
+            drafter, recipe = self._network(verifier, pairs), self.recipe
             assert recipe.drafter is not None
             reader = VerifierStates(
                 verifier, recipe.distill.precision, reads_output=recipe.drafter.output_states
@@ -76,7 +78,7 @@ class DrafterRun:
             snapshots=self.recipe.schedule.snapshots,
         )
         assert isinstance(bundle.network, Llama)
-        nat = self._network(bundle.network)
+        nat = self._network(bundle.network, pairs)
         nat.load_state_dict(mean_weights(self.out / "drafter"))
         generation.save_drafter(nat, self.out / "bundle", bundle.vocabulary)
         return progress
@@ -86,10 +88,11 @@ class DrafterRun:
         pairs = zip(held_out.sources, held_out.targets, strict=True)
         return [pair for pair in pairs if max(map(len, pair)) < positions(config) - 1]
 
-    def _network(self, verifier: Llama) -> NatTransformer:
-        """Return a drafter, untrained but for its embedding."""
+    def _network(self, verifier: Llama, pairs: Sequence[Pair]) -> NatTransformer:
+        """Return a drafter, untrained but for its embedding and what is made of it."""
         recipe, theirs = self.recipe.drafter, verifier.config
         assert recipe is not None
+        said = _frequent(pairs, recipe.output_ids, theirs.eos_id) if recipe.output_ids else ()
         shape = {
             "vocab_size": theirs.vocab_size,
             "width": theirs.width,
@@ -100,6 +103,7 @@ class DrafterRun:
             "max_positions": positions(theirs),
             "positions": "learned",
             "activation": "gelu",
+            "tie_embeddings": not said,
         }
         ids = {"pad_id": PAD_ID, "bos_id": theirs.separator[-1], "eos_id": theirs.eos_id}
         try:
@@ -110,15 +114,27 @@ class DrafterRun:
                     causal_prefix=True,
                     shared_encoder=True,
                     output_states=recipe.output_states,
+                    output_ids=said,
                 ),
             )
         except ModelError as error:
             raise ConfigError(f"recipe {self.recipe.name}, [drafter]: {error}") from error
         with torch.no_grad():
             network.embedding.weight.copy_(verifier.embedding.weight)
+            if said:
+                network.output.weight.copy_(verifier.embedding.weight[list(said)])
             network.embedding.weight[PAD_ID].zero_()
         network.embedding.requires_grad_(False)
+        network.output.requires_grad_(False)
         return network
+
+
+def _frequent(pairs: Sequence[Pair], count: int, eos_id: int) -> tuple[int, ...]:
+    """Return the most frequent ids of the targets, then of the sources, and EOS, in order."""
+    written = Counter(token for _, target in pairs for token in target)
+    read = Counter(token for source, _ in pairs for token in source)
+    ordered = sorted({*written, *read} - {eos_id}, key=lambda i: (-written[i], -read[i], i))
+    return tuple(sorted([eos_id, *ordered[: count - 1]]))
 
 
 def train(recipe: Path, packed: Path, out: Path, *, budget: float, seed: int = 0) -> Progress:

@@ -79,7 +79,8 @@ class DrafterRecipe:
 
     ``blocks`` is how many a target gives in a step, each behind a prefix of its own;
     ``causal_prefix``, ``shared_encoder`` and ``output_states``: see
-    :class:`gec.models.network.nat_config.NatConfig`.
+    :class:`gec.models.network.nat_config.NatConfig`; ``output_ids`` is how many ids a fine-tuned
+    decoder's drafter can say, the most frequent ones, None: all.
     ``glancing``: share of the wrongly predicted tokens that is shown, at the beginning and at the
     end (Qian et al. 2021). ``network`` changes settings of the verifier's.
     """
@@ -90,8 +91,13 @@ class DrafterRecipe:
     causal_prefix: bool = False
     shared_encoder: bool = False
     output_states: bool = False
+    output_ids: int | None = None
     glancing: tuple[float, float] = (0.5, 0.3)
     network: dict[str, Any] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        if self.output_ids is not None and self.output_ids < 2:
+            raise ConfigError(f"output_ids must be at least 2, not {self.output_ids}")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -225,6 +231,8 @@ def _check_numbers(path: Path, recipe: GenerationRecipe) -> None:
         type(sources) is int and sources >= 1
     ):
         raise ConfigError(f"{path}: [distill] sources must be 1 or more, not {sources!r}")
+    if recipe.drafter.output_ids is not None:
+        raise ConfigError(f"{path}: [drafter] output_ids is for fine-tuned decoders: leave it out")
     check_limit(path, recipe.limit)
 
 

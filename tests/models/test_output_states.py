@@ -6,10 +6,11 @@ drafter's by a pass over the whole prefix and its MASKs.
 
 from __future__ import annotations
 
+import json
 import random
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import pytest
@@ -46,9 +47,11 @@ SOURCES = [[3, 9, 11, 4, 30], [8], [], [12, 13, 14, 15, 16, 17, 18, 19, 20], [33
 NAT = NatConfig(block=6, causal_prefix=True, shared_encoder=True, output_states=True)
 LIMIT = LengthLimit(1.0, 12)
 K = 4
+FEW = replace(NAT, output_ids=(2, *range(5, 40, 2)))
+"""A drafter that can say half of the vocabulary and EOS."""
 
 
-def networks(kind: str) -> tuple[Transformer | Llama, NatTransformer]:
+def networks(kind: str, nat: NatConfig = NAT) -> tuple[Transformer | Llama, NatTransformer]:
     """Return a verifier and a drafter of random weights, whose drafts are sometimes right."""
     torch.manual_seed(2)
     verifier: Transformer | Llama
@@ -63,13 +66,16 @@ def networks(kind: str) -> tuple[Transformer | Llama, NatTransformer]:
     else:
         verifier = tiny_network(25, vocab_size=40, decoder_layers=2).float()
         config = TransformerConfig.from_dict(verifier.config.to_dict() | {"decoder_layers": 1})
-    drafter = NatTransformer(config, NAT)
+    config = replace(config, tie_embeddings=not nat.output_ids)
+    drafter = NatTransformer(config, nat)
     with torch.no_grad():
         for parameter in drafter.parameters():
             parameter.add_(torch.randn_like(parameter) * 0.1)
         drafter.embedding.weight.copy_(verifier.embedding.weight)
         drafter.embedding.weight[config.pad_id].zero_()
         drafter.states.weight.normal_(std=0.3)
+        if nat.output_ids:
+            drafter.output.weight.copy_(drafter.embedding.weight[list(nat.output_ids)])
     return verifier.eval(), drafter.eval()
 
 
@@ -106,8 +112,8 @@ def reference(
     # the last token of the prefix has not been verified: its state must make no difference
     states[:, len(output) :] = 1e4
     hidden: Tensor = drafter.blocks(row, prefixes, drafter.caches(encoded), None, K, states)
-    found: list[int] = drafter.output(hidden)[0].argmax(-1).tolist()
-    return found
+    places: list[int] = drafter.output(hidden)[0].argmax(-1).tolist()
+    return [drafter.nat.output_ids[place] for place in places] if FEW is drafter.nat else places
 
 
 @dataclass
@@ -136,12 +142,12 @@ class Recorded:
 
 
 @contextmanager
-def made(kind: str, engine: str) -> Iterator[tuple[Any, Any, Any]]:
+def made(kind: str, engine: str, nat: NatConfig = NAT) -> Iterator[tuple[Any, Any, Any]]:
     """Yield the networks, the verifier and the blocks, as an engine runs them."""
-    verifier, drafter = networks(kind)
+    verifier, drafter = networks(kind, nat)
     if engine == "light":
         model = remembering_verifier(light.from_torch(verifier, "fp32"), keeps_output=True)
-        blocks: Any = LightBlocks(light.from_torch(drafter, "fp32", NAT), NAT, model)
+        blocks: Any = LightBlocks(light.from_torch(drafter, "fp32", nat), nat, model)
         yield (verifier, drafter), model, blocks
         return
     alone = isinstance(verifier, Llama)
@@ -162,10 +168,13 @@ KINDS = ["encoder-decoder", "decoder alone"]
 @pytest.mark.parametrize("rule", [Exact(), TopBeta(3, 1.0)], ids=["gad", "gad++"])
 @pytest.mark.parametrize("batch_size", [1, 3])
 @pytest.mark.parametrize("engine", ENGINES)
+@pytest.mark.parametrize("nat", [NAT, FEW], ids=["all ids", "few ids"])
 @pytest.mark.parametrize("kind", KINDS)
-def test_drafts_are_the_references(kind: str, engine: str, batch_size: int, rule: Any) -> None:
+def test_drafts_are_the_references(
+    kind: str, nat: NatConfig, engine: str, batch_size: int, rule: Any
+) -> None:
     """Rows end, others take their places, and drafts stand in part."""
-    with made(kind, engine) as (both, model, blocks):
+    with made(kind, engine, nat) as (both, model, blocks):
         recorded = Recorded(blocks)
         decoder = Decoder(model, NatDrafter(recorded, K), rule, limit=LIMIT)
         found = decoder.decode(SOURCES * 2, batch_size=batch_size)
@@ -242,6 +251,41 @@ def test_targets_give_several_blocks(kind: str) -> None:
     drafted = reference(verifier, drafter, source, target[:3])
     second = found[0][at : at + int(found[2][1].sum())].argmax(-1).tolist()
     assert second == drafted[: len(second)]
+
+
+@torch.inference_mode()
+def test_what_a_drafter_cannot_say_is_not_predicted() -> None:
+    _, drafter = networks("decoder alone", FEW)
+    _, whole = networks("decoder alone")
+    few = list(FEW.output_ids)
+    whole.load_state_dict(drafter.state_dict() | {"output.weight": drafter.embedding.weight})
+    source, target = torch.tensor([[3, 9, 2]]), torch.tensor([[5, 6, 8, 9, 2]])
+    prefixes, encoded = torch.tensor([1]), torch.randn(1, 3, 48)
+    found, places, wanted = drafter(source, target, prefixes, 5, 0.0, encoded)
+    logits, truth, _ = whole(source, target, prefixes, 5, 0.0, encoded)
+    assert wanted.tolist() == [[True, False, False, True, True]]
+    assert [few[place] for place in places.tolist()] == [5, 9, 2]
+    assert truth.tolist() == [5, 6, 8, 9, 2]
+    assert torch.allclose(found, logits[wanted[0]][:, few], atol=1e-5)
+
+
+@pytest.mark.parametrize(
+    ("ids", "message"),
+    [
+        ((2, 2), "each once"),
+        ((2, 40), "ids of the vocabulary"),
+        ((5, 6), "must have the id of EOS, 2"),
+        ((2, "x"), "must be a list of ids"),
+        (7, "must be a list of ids"),
+    ],
+)
+def test_ids_that_no_drafter_can_have(ids: Any, message: str) -> None:
+    config = replace(networks("decoder alone")[1].config, tie_embeddings=False)
+    with pytest.raises(ModelError, match=message):
+        replace(NAT, output_ids=ids).check(config)
+    with pytest.raises(ModelError, match="tie_embeddings = false"):
+        FEW.check(replace(config, tie_embeddings=True))
+    assert NatConfig.from_dict(json.loads(json.dumps(FEW.to_dict()))) == FEW
 
 
 def test_what_output_states_need() -> None:

@@ -6,6 +6,7 @@ And the drafter of blocks that is trained behind it.
 from __future__ import annotations
 
 import json
+from collections import Counter
 from dataclasses import replace
 from itertools import count
 from pathlib import Path
@@ -221,6 +222,7 @@ block = 5
 smallest_block = 2
 blocks = 2
 output_states = true
+output_ids = 20
 [heads]
 count = 3
 hidden = 24
@@ -263,6 +265,14 @@ def test_a_drafter_is_trained_and_exact(run: Path) -> None:
     assert bundle.nat.nat.shared_encoder
     assert bundle.nat.nat.causal_prefix
     assert torch.equal(bundle.nat.embedding.weight[1:], before["embedding.weight"][1:])
+    ids = list(bundle.nat.nat.output_ids)
+    assert len(ids) == 20
+    assert torch.equal(bundle.nat.output.weight, before["embedding.weight"][ids])
+    texts = [line.split("\t")[1] for line in lines(run / "distilled.tsv")]
+    [(frequent, _)] = Counter(
+        i for text in texts for i in bundle.vocabulary.encode(text)
+    ).most_common(1)
+    assert {bundle.nat.config.eos_id, frequent} <= set(ids)
     outputs = []
     for strategy, options in (("greedy", {}), ("gad", {"k": 3}), ("gad", {"k": 5}), ("auto", {})):
         for engine in ("light", "torch"):
@@ -328,6 +338,7 @@ def test_heads_and_smaller_models_are_trained_and_exact(
         ("layers = [1]", "layers = []", "a smaller model needs layers"),
         ("layers = [1]", "", r"\[small.tiny\]: .*layers"),
         ("layers = [1]", "layers = 1", r"\[small.tiny\] layers must be"),
+        ("output_ids = 20", "output_ids = 0", "output_ids must be at least 2, not 0"),
         ("count = 3", "counts = 3", r"unknown setting in \[heads\]: counts"),
     ],
 )

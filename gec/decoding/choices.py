@@ -126,6 +126,12 @@ COPY = Option(
     "draft what follows in the source where the output's last N tokens, 1 to 3, stand in it; 0 "
     "never does",
 )
+SURE = Option(
+    "sure",
+    fraction,
+    0.0,
+    "end a draft before the first token that the drafter finds less likely than this, 0 to 1",
+)
 BETA = Option("beta", positive, 3, "a drafted token must be among the verifier's best BETA")
 TAU = Option("tau", not_negative, 1.0, "and at most TAU nats behind its best")
 LITERAL = Option("literal", switch, False, "yes: the drafter's log-probability, as in the paper")

@@ -50,7 +50,7 @@ def blocks(parts: Parts, values: Values) -> Drafter:
     from gec.decoding.drafters.nat import NatDrafter
 
     assert parts.blocks is not None
-    return NatDrafter(parts.blocks, values["k"], verifier=parts.model)
+    return NatDrafter(parts.blocks, values["k"], verifier=parts.model, sure=values["sure"])
 
 
 def blocks_or_copies(parts: Parts, values: Values) -> Drafter:

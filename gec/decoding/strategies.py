@@ -116,12 +116,14 @@ STRATEGIES: dict[str, Strategy] = {
     "beam": Strategy(make.no_draft, make.beam, _always("beam"), (o.BEAM_SIZE, o.LENGTH_PENALTY)),
     "iad-paper": Strategy(make.copied, make.tolerant, _exact_unless("tolerance"), (o.TOLERANCE,)),
     "lookup": Strategy(make.looked_up, make.exact, _always("exact"), (o.K,)),
-    "gad": Strategy(make.blocks_or_copies, make.exact, _always("exact"), (o.K, o.COPY), (BLOCKS,)),
+    "gad": Strategy(
+        make.blocks_or_copies, make.exact, _always("exact"), (o.K, o.COPY, o.SURE), (BLOCKS,)
+    ),
     "gad++": Strategy(
         make.blocks,
         make.near_best,
         _always("approximate"),
-        (o.K, o.BETA, o.TAU, o.LITERAL),
+        (o.K, o.BETA, o.TAU, o.LITERAL, o.SURE),
         (BLOCKS,),
     ),
     "nat": Strategy(

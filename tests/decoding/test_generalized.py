@@ -6,6 +6,7 @@ import math
 import random
 from collections.abc import Sequence
 from functools import partial
+from itertools import takewhile
 
 import pytest
 import torch
@@ -175,6 +176,26 @@ def test_nat_drafts_decode_as_the_reference(rule: str, causal: bool) -> None:
     assert sum(step[1] for output in want for step in output.passes) > 3, "no draft stands"
     assert any(step[1] < step[0] for output in want for step in output.passes), "all drafts stand"
     model, drafter = TransformerVerifier(verifier), NatDrafter(helped, 4)
+    for size in BATCH_SIZES:
+        found = Decoder(model, drafter, acceptance, limit=LIMIT).decode(sources(), batch_size=size)
+        assert [shown(output) for output in found] == want
+
+
+@pytest.mark.parametrize("rule", RULES)
+def test_a_draft_ends_before_what_the_drafter_is_unsure_of(rule: str) -> None:
+    """The printed rule, too, compares each token with its own log-probability."""
+    verifier, nat = verifier_network(), nat_network(causal=True)
+    acceptance, stands = RULES[rule]
+    helped, sure = Helped(TransformerBlocks(nat), verifier), 0.2
+
+    def draft(source: Sequence[int], output: Sequence[int]) -> list[tuple[int, float]]:
+        whole = helped.help(source, output, nat_draft(nat, source, output, 4))
+        return list(takewhile(lambda pair: pair[1] >= math.log(sure), whole))
+
+    want = expected(verifier, draft, stands)
+    lengths = {step[0] for output in want for step in output.passes}
+    assert len(lengths) > 2, "drafts are cut at several places"
+    model, drafter = TransformerVerifier(verifier), NatDrafter(helped, 4, sure=sure)
     for size in BATCH_SIZES:
         found = Decoder(model, drafter, acceptance, limit=LIMIT).decode(sources(), batch_size=size)
         assert [shown(output) for output in found] == want

@@ -6,6 +6,7 @@ Ge et al. 2022, *Lossless Acceleration for Seq2seq Generation with Aggressive De
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol
@@ -70,15 +71,25 @@ class BlockMemory:
 class NatDrafter(Drafter):
     """Drafts k tokens a pass; the loop takes them up to the first EOS.
 
+    Args:
+        sure: a draft ends before the first token whose probability, as the drafter has it, is
+            lower: what is unlikely to stand would only make the pass longer.
+
     Raises:
         ConfigError: k is larger than the positions or the training allow.
         ModelError: the drafter does not fit the verifier.
     """
 
     def __init__(
-        self, blocks: BlockModel, k: int | None = None, *, verifier: Model | None = None
+        self,
+        blocks: BlockModel,
+        k: int | None = None,
+        *,
+        verifier: Model | None = None,
+        sure: float = 0.0,
     ) -> None:
         self.blocks, self.k = blocks, blocks.block if k is None else k
+        self._least = math.log(sure) if sure else -math.inf
         if not 1 <= self.k <= min(blocks.block, blocks.max_positions - 1):
             raise ConfigError(
                 f"k must be from 1 to {min(blocks.block, blocks.max_positions - 1)}, for which "
@@ -95,7 +106,16 @@ class NatDrafter(Drafter):
         outputs = [row.tokens for row in state.rows]
         network = memory.network
         tokens, memory.logprobs = self.blocks.draft(network, outputs, self.k, state.memory)
-        return tokens
+        if self._least == -math.inf:
+            return tokens
+        counts = [self._sure(row) for row in memory.logprobs]
+        memory.logprobs = [row[:n] for row, n in zip(memory.logprobs, counts, strict=True)]
+        return [row[:n] for row, n in zip(tokens, counts, strict=True)]
+
+    def _sure(self, logprobs: Sequence[float]) -> int:
+        """Return how many tokens stand before the first one that is too unlikely."""
+        few = (place for place, logprob in enumerate(logprobs) if logprob < self._least)
+        return next(few, len(logprobs))
 
     def logprobs(self, memory: BlockMemory) -> list[list[float]]:
         return memory.logprobs

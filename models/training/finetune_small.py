@@ -52,7 +52,8 @@ def train(recipe: Path, packed: Path, out: Path, *, budget: float, seed: int = 0
     for name, small in settings.small.items():
         config = replace(verifier.config, layers=len(small.layers))
         state = Carry(layers=small.layers).of(_state(verifier))
-        trainer = Trainer(config, state, settings.training)
+        rate = small.learning_rate or settings.training.learning_rate
+        trainer = Trainer(config, state, replace(settings.training, learning_rate=rate))
         share = budget * len(small.layers) / every
         folder = out / "small" / name
         folder.mkdir(parents=True, exist_ok=True)

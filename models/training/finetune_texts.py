@@ -53,13 +53,20 @@ class TextData(GenerationData):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SmallRecipe:
-    """A smaller model: ``layers`` are numbers of the verifier's layers that it begins as."""
+    """A smaller model: ``layers`` are numbers of the verifier's layers that it begins as.
+
+    ``learning_rate`` is that of ``[training]`` if it is None: what has lost most of its layers has
+    more to learn than the verifier had.
+    """
 
     layers: tuple[int, ...]
+    learning_rate: float | None = None
 
     def __post_init__(self) -> None:
         if not self.layers:
             raise ConfigError("a smaller model needs layers")
+        if self.learning_rate is not None and not self.learning_rate > 0:
+            raise ConfigError(f"learning_rate must be above 0, not {self.learning_rate}")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -228,6 +228,7 @@ count = 3
 hidden = 24
 [small.tiny]
 layers = [1]
+learning_rate = 1e-2
 [small.whole]
 layers = [0, 1]
 [distill]
@@ -336,6 +337,7 @@ def test_heads_and_smaller_models_are_trained_and_exact(
     ("old", "new", "message"),
     [
         ("layers = [1]", "layers = []", "a smaller model needs layers"),
+        ("1e-2", "-1.0", "learning_rate must be above 0"),
         ("layers = [1]", "", r"\[small.tiny\]: .*layers"),
         ("layers = [1]", "layers = 1", r"\[small.tiny\] layers must be"),
         ("output_ids = 20", "output_ids = 0", "output_ids must be at least 2, not 0"),

@@ -15,13 +15,16 @@ import fuzz_bundles
 import pytest
 import torch
 from safetensors.torch import load_file, save_file
+from tiny_generation import deep_bundle
 
 import gec
 from gec import untrusted
 from gec.cli import main
 from gec.errors import ModelError
+from gec.loading import load_generation_parts
 from gec.models.load import bundle, generation, places
 from gec.models.load.foreign import ENGINES, ForeignSubwords
+from gec.models.native.library import library
 from gec.text.ngrams import NGrams
 from gec.text.spelling import Speller
 from gec.text.subwords import Subwords
@@ -347,6 +350,15 @@ def test_hostile_parts_of_a_bundle_that_generates(name: str, generator: Path) ->
     damage, message = HOSTILE_PARTS[name]
     damage(generator)
     refused(lambda: generation.load(str(generator)), message)
+
+
+@pytest.mark.skipif(library() is None, reason="there is no C library here")
+@pytest.mark.parametrize("name", [name for name in HOSTILE_PARTS if name.startswith("heads")])
+def test_hostile_heads_without_torch(name: str, tmp_path: Path) -> None:
+    generation.save(deep_bundle(), tmp_path / "deep")
+    damage, message = HOSTILE_PARTS[name]
+    damage(tmp_path / "deep")
+    refused(lambda: load_generation_parts(str(tmp_path / "deep"), device="cpu"), message)
 
 
 def test_a_tokenizer_that_pads(folder: Path) -> None:

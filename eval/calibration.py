@@ -142,7 +142,8 @@ def fit(edits: Sequence[Judged]) -> Calibration:
         [[row.get(name, 0.0) for name in names] for row in features], dtype=torch.float64
     )
     labels = torch.tensor([float(edit.right) for edit in edits], dtype=torch.float64)
-    scale = matrix.std(0).clamp_min(1e-9)
+    scale = matrix.std(0)
+    scale = torch.where(scale > 1e-9, scale, 1.0)  # evidence that all edits share tells none apart
     weights, bias = _newton(matrix / scale, labels)
     return Calibration(
         round(bias, 4),

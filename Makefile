@@ -80,7 +80,7 @@ sanitize: .venv/.tests
 	@ln -s "$(CURDIR)"/models/native/*.py build/sanitize/gec/models/native/
 	$(BIN)/python models/native/build.py build/sanitize/gec/models/native/_gec_native.so --cc gcc \
 		--flags="-g -O0 -fsanitize=address,undefined -fno-sanitize-recover=all"
-	for run in "-m pytest -q tests/models/test_native.py tests/models/test_light.py tests/models/test_light_blocks.py tests/models/test_llama.py \
+	for run in "-m pytest -q tests/models/test_native.py tests/models/test_light.py tests/models/test_light_blocks.py tests/models/test_llama.py tests/models/test_output_states.py \
 		tests/models/test_quantization.py tests/native/test_kernels.py tests/native/test_library.py" \
 		"tests/fuzz_bundles.py --inputs $(SANITIZE_INPUTS) --seed $(SANITIZE_SEED)"; do \
 		PYTHONSAFEPATH=1 PYTHONPATH=build/sanitize:tests OMP_NUM_THREADS=1 \

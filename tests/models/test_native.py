@@ -145,7 +145,9 @@ def test_attention(batch: int, queries: int, keys: int, heads: int, width: int) 
         for scale in (None, 1.0):
             want = transformer.attention(q, k, v, mask, False, scale)
             found = native.attention(q, k, v, mask, False, scale)
-            torch.testing.assert_close(found, want, rtol=1e-4, atol=1e-5)
+            # unscaled scores, and with them their errors, grow with the root of the width
+            most = 1e-5 if scale is None else 1e-5 + 2e-6 * width**0.5
+            torch.testing.assert_close(found, want, rtol=1e-4, atol=most)
     if queries == keys:
         want = transformer.attention(q, k, v, None, True)
         torch.testing.assert_close(

@@ -50,6 +50,8 @@ def train(recipe: Path, packed: Path, out: Path, *, budget: float, seed: int = 0
     assert isinstance(verifier, Llama)
     every = sum(len(small.layers) for small in settings.small.values())
     for name, small in settings.small.items():
+        if missing := [n for n in small.layers if not 0 <= n < verifier.config.layers]:
+            raise ConfigError(f"[small.{name}] layers: there is no layer {missing[0]}")
         config = replace(verifier.config, layers=len(small.layers))
         state = Carry(layers=small.layers).of(_state(verifier))
         rate = small.learning_rate or settings.training.learning_rate

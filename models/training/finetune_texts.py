@@ -63,8 +63,8 @@ class SmallRecipe:
     learning_rate: float | None = None
 
     def __post_init__(self) -> None:
-        if not self.layers:
-            raise ConfigError("a smaller model needs layers")
+        if not self.layers or any(type(number) is not int for number in self.layers):
+            raise ConfigError("a smaller model needs layers, by their numbers")
         if self.learning_rate is not None and not self.learning_rate > 0:
             raise ConfigError(f"learning_rate must be above 0, not {self.learning_rate}")
 

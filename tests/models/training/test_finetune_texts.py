@@ -338,6 +338,7 @@ def test_heads_and_smaller_models_are_trained_and_exact(
     [
         ("layers = [1]", "layers = []", "a smaller model needs layers"),
         ("1e-2", "-1.0", "learning_rate must be above 0"),
+        ("layers = [1]", 'layers = ["a"]', "needs layers, by their numbers"),
         ("layers = [1]", "", r"\[small.tiny\]: .*layers"),
         ("layers = [1]", "layers = 1", r"\[small.tiny\] layers must be"),
         ("output_ids = 20", "output_ids = 0", "output_ids must be at least 2, not 0"),
@@ -354,7 +355,7 @@ def test_a_layer_that_the_verifier_has_not(run: Path, capsys: pytest.CaptureFixt
     path = run.parent / "r.toml"
     path.write_text(path.read_text().replace("layers = [1]", "layers = [7]"))
     assert main(["train", str(path), "--out", str(run), "--part", "small", "--budget", "1s"]) == 2
-    assert "there is no layer 7" in capsys.readouterr().err
+    assert "[small.tiny] layers: there is no layer 7" in capsys.readouterr().err
 
 
 def test_what_a_drafter_needs(run: Path, folder: Path) -> None:

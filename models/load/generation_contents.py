@@ -71,6 +71,10 @@ class GenerationContents:
         check_ids(folder, network, self.architecture)
         nat = NatConfig.from_dict(config.get("nat", {}))
         nat.check(network)
+        theirs = self.architecture
+        prefixes = getattr(theirs, "source_prefix", ()), getattr(theirs, "decoder_prefix", ())
+        if nat.shared_encoder and any(prefixes):
+            raise ModelError(f"{folder}: a drafter without an encoder knows no prefixes")
         if isinstance(self.architecture, LlamaConfig) and not nat.shared_encoder:
             raise ModelError(f"{folder}: the drafter of a decoder alone must share its encoder")
         least = replace(network, tie_embeddings=True) if nat.output_ids else network
@@ -125,8 +129,15 @@ def _codec(folder: Path, architecture: TransformerConfig | LlamaConfig, foreign:
 
 
 def _check_parts(contents: GenerationContents) -> None:
-    """Raise ModelError if a decoder alone has a part that only an encoder-decoder runs with."""
-    if not isinstance(contents.architecture, LlamaConfig):
+    """Raise ModelError if a bundle has a part that its network does not run with."""
+    network = contents.architecture
+    if not isinstance(network, LlamaConfig):
+        beside = {"heads", "early_exit"} & contents.config.keys()
+        if beside and (network.source_prefix or network.decoder_prefix):
+            raise ModelError(
+                f"{contents.folder}: {' and '.join(sorted(beside))} do not know the prefixes of "
+                "this network: take them out of the bundle"
+            )
         return
     if "early_exit" in contents.config:
         raise ModelError(

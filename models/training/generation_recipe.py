@@ -96,6 +96,8 @@ class DrafterRecipe:
     network: dict[str, Any] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
+        if self.blocks < 1:
+            raise ConfigError(f"blocks must be at least 1, not {self.blocks}")
         if self.output_ids is not None and self.output_ids < 2:
             raise ConfigError(f"output_ids must be at least 2, not {self.output_ids}")
 
